@@ -11,8 +11,13 @@ import pytest
 import weft
 
 #: the operator classes carry the docstrings of their functions, whose examples run where the functions are; the
-#: programs have objects that answer whatever the collection of examples asks
-collect_ignore = ["src/weft/ops/operations.py", "tests/capture/object_programs.py", "tests/parallel/programs"]
+#: programs have objects that answer whatever the collection of examples asks, or need devices and processes
+collect_ignore = [
+    "src/weft/ops/operations.py",
+    "tests/capture/object_programs.py",
+    "tests/explain/programs",
+    "tests/parallel/programs",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,38 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bench import blocks, breaks, capturing, compiling, data, guards, lenet, optimizers, process, single, starting
+from bench import (
+    blocks,
+    breaks,
+    capturing,
+    compiling,
+    data,
+    guards,
+    lenet,
+    optimizers,
+    process,
+    single,
+    spread,
+    starting,
+)
 from bench.measure import ROWS
 
 ORDER = [
     module.__name__
-    for module in (single, guards, breaks, capturing, compiling, blocks, lenet, optimizers, data, starting, process)
+    for module in (
+        single,
+        guards,
+        breaks,
+        capturing,
+        compiling,
+        blocks,
+        lenet,
+        optimizers,
+        data,
+        starting,
+        process,
+        spread,
+    )
 ]
 
 

@@ -11,14 +11,14 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import jax
 import jax.monitoring
 import jaxlib.version
 import numpy as np
-from jax._src import compilation_cache, dispatch, distributed, pjit  # noqa: TID251  what this module is for
+from jax._src import compilation_cache, dispatch, distributed, pjit, xla_bridge  # noqa: TID251  what this module is for
 from jax._src import config as jax_config  # noqa: TID251
 from jax._src import core as jax_core  # noqa: TID251
 from jax._src import tree_util as jax_tree  # noqa: TID251
@@ -57,6 +57,15 @@ def simulate_devices(count: int) -> None:
         count: how many.
     """
     jax.config.update("jax_num_cpu_devices", count)
+    _have_threads_for(count)
+
+
+def _have_threads_for(count: int) -> None:
+    """Let programs over so many devices of the processor come to their end: a part of one that waits for the others
+    keeps a thread, and XLA has one for each core, unless this variable says how many cores there are.
+    """
+    os.environ.setdefault("NPROC", str(2 * count))
+    jax.config.update("jax_cpu_enable_async_dispatch", False)  # parts of two programs could wait for each other
 
 
 #: how many devices the processor stands for
@@ -65,6 +74,8 @@ if _SIMULATED:
     if not _SIMULATED.isdecimal() or int(_SIMULATED) < 1:
         raise ValueError(f"WEFT_DEVICES={_SIMULATED!r} is no number of devices")
     simulate_devices(int(_SIMULATED))
+elif _flagged := re.search(r"--xla_force_host_platform_device_count=(\d+)", os.environ["XLA_FLAGS"]):
+    _have_threads_for(int(_flagged[1]))
 
 
 def compute_on_host_only() -> None:
@@ -131,6 +142,8 @@ class _Local(threading.local):
     loaded = False
     #: the key of the program that JAX asked the store for last
     asked: str | None = None
+    #: what JAX has loaded, while somebody wants to know
+    made: list[Any] | None = None
     #: what holds the programs that JAX writes for XLA in this thread, and for how many more it is used
     context: Any = None
     uses = 0
@@ -332,8 +345,72 @@ def without_notes() -> Iterator[None]:
         raise
 
 
+class Spread(NamedTuple):
+    """A compiled program over several devices.
+
+    Args:
+        executable: what XLA made.
+        devices: the devices, in the order in which the program numbers them.
+        inputs: the sharding of each operand that it takes.
+        read: the positions of these among the arrays that the function is given.
+        outputs: the sharding of each result.
+    """
+
+    executable: Any
+    devices: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    read: tuple[int, ...]
+    outputs: tuple[Any, ...]
+
+    def text(self) -> str:
+        """The program as XLA writes it after all its passes."""
+        return "\n".join([module.to_string() for module in self.executable.hlo_modules()])
+
+
+def _spread(executable: Any, inputs: Sequence[Any], read: Iterable[int], outputs: Sequence[Any]) -> Spread | None:
+    """What is known of a compiled program, where it is one over several devices."""
+    places = next((s for s in (*outputs, *inputs) if getattr(s, "num_devices", 1) > 1), None)
+    if places is None:
+        return None
+    return Spread(executable, tuple(places._device_assignment), tuple(inputs), tuple(read), tuple(outputs))
+
+
+def _noted(call: Callable[..., Any], operands: Sequence[Any], note: Callable[[Spread], None]) -> Any:
+    """What JAX's dispatch is answered; somebody is told of the program that it is answered with."""
+    before, _local.made = _local.made, []
+    try:
+        answer = call(*operands)
+        made, fast = _local.made, answer[1]
+    finally:
+        _local.made = before
+    spread = None
+    if fast is not None:
+        read = [position for position, kept in enumerate(fast.kept_var_bitvec) if kept]
+        spread = _spread(fast.xla_executable, fast.in_shardings, read, fast.out_shardings)
+    elif made:  # JAX calls this one by itself, as it does where a program calls the host
+        last = made[-1]
+        spread = _spread(last.xla_executable, last._in_shardings, sorted(last._kept_var_idx), last._out_shardings)
+    if spread is not None:
+        note(spread)
+    return answer
+
+
+def _load_noting(unloaded: Any) -> Any:
+    made = _load_by_jax(unloaded)
+    if _local.made is not None:
+        _local.made.append(made)
+    return made
+
+
+_load_by_jax: Final = pxla.UnloadedMeshExecutable.load
+pxla.UnloadedMeshExecutable.load = _load_noting  # type: ignore[assignment,method-assign]
+
+
 def loading(
-    jitted: Any, find: Callable[[str], Program | None], keep: Callable[[str, Program], None]
+    jitted: Any,
+    find: Callable[[str], Program | None],
+    keep: Callable[[str, Program], None],
+    around: Callable[[], contextlib.AbstractContextManager[Callable[[Spread], None] | None]] = contextlib.nullcontext,
 ) -> Callable[..., Any]:
     """A function made by `jax.jit` that JAX traces only for operands for which no compiled program is known.
 
@@ -341,10 +418,16 @@ def loading(
         jitted: the function, of arrays.
         find: the program for operands of some types, by their text.
         keep: told of a program that JAX has made.
+        around: makes a context in which a program is made or loaded; what it gives is told of one over several
+            devices.
     """
     miss = jitted._cache_miss
 
     def missed(*operands: Any) -> Any:
+        with around() as note:
+            return answered(*operands) if note is None else _noted(answered, operands, note)
+
+    def answered(*operands: Any) -> Any:
         plain = _kept_in is not None and jax_core.trace_state_clean() and not jax.config.values["jax_debug_nans"]
         types = operand_types(operands) if plain else None
         if types is None:
@@ -506,8 +589,12 @@ def compiled_programs(function: Any) -> int:
     return count
 
 
+#: seconds without a sign of life after which JAX ends all processes: never, who is alive is not its affair
+_JAX_HEARTBEAT: Final = 10**7
+
+
 def coordinator(address: str, members: int) -> Any:
-    """Begin to coordinate processes; it ends when nothing refers to what this returns.
+    """Begin to keep what JAX tells processes of each other; it ends when nothing refers to what this returns.
 
     Args:
         address: host and port that members connect to.
@@ -515,39 +602,92 @@ def coordinator(address: str, members: int) -> Any:
     """
     host, _, port = address.rpartition(":")
     bound = address if host in ("127.0.0.1", "localhost") else f"[::]:{port}"
-    return _jax.get_distributed_runtime_service(bound, members, shutdown_timeout=1, recoverable=True)
+    return _jax.get_distributed_runtime_service(bound, members, shutdown_timeout=1, heartbeat_timeout=_JAX_HEARTBEAT)
 
 
-def member(address: str, number: int, seconds: int) -> Any:
-    """Connect to a coordinator; returns when all members are connected. The process aborts when it loses it.
-
-    Args:
-        address: host and port of the coordinator.
-        number: which member this is.
-        seconds: how long to wait for the others.
-
-    Returns:
-        the store of texts that all members read and write.
-    """
-    client = _jax.get_distributed_runtime_client(
-        address, number, init_timeout=seconds, shutdown_timeout=1, shutdown_on_destruction=False, use_compression=True
-    )
-    client.connect()
-    return client
+#: how far this process is in finding the others: it has not begun, waits until all have, has reached their coordinator,
+#: waits until all use their devices, has found these
+APART, REACHING, REACHED, FINDING, TOGETHER = range(5)
 
 
-def compute_among(client: Any, address: str, rank: int, count: int) -> None:
+class _Among(distributed.State):
+    """What JAX reads when it looks for the devices of other processes, which takes until these do so, too."""
+
+    def __init__(self, address: str, rank: int, count: int) -> None:
+        self.coordinator_address, self.process_id, self.num_processes = address, rank, count
+        self.stage = APART
+        self.member: Any = None
+
+    def connect(self, member: Any) -> None:
+        """Reach the coordinator."""
+        self.stage = REACHING
+        member.connect()
+        self.member, self.stage = member, REACHED
+
+    @property
+    def client(self) -> Any:  # type: ignore[override]
+        """The connection to the coordinator."""
+        self.stage = max(self.stage, FINDING)
+        return self.member
+
+    def shutdown(self) -> None:
+        """Called by JAX when the process ends, which waits for no other one."""
+
+
+def compute_among(address: str, rank: int, count: int, seconds: int) -> None:
     """Let the devices of several processes be those of one program, before the first computation.
 
+    It returns when all processes have come to it. The process is aborted when it loses the coordinator.
+
     Args:
-        client: the connection to the coordinator.
-        address: its host and port.
+        address: host and port of JAX's coordinator.
         rank: number of this process.
         count: number of processes.
+        seconds: how long to wait for the others.
     """
+    distributed.global_state = among = _Among(address, rank, count)
+    among.connect(
+        _jax.get_distributed_runtime_client(
+            address, rank, init_timeout=seconds, shutdown_timeout=1, heartbeat_timeout=_JAX_HEARTBEAT,
+            shutdown_on_destruction=False, use_compression=True,
+        )
+    )  # fmt: skip
+
+
+def noted_first(key: str, value: str) -> str:
+    """What the first of several processes has noted under a key, which is the value if this one is that.
+
+    Args:
+        key: the same in all processes.
+        value: what this one notes.
+    """
+    store = distributed.global_state.client
+    assert store is not None
+    with contextlib.suppress(Exception):  # that there is something already
+        store.key_value_set(key, value)
+    found: str = store.blocking_key_value_get(key, 1000)
+    return found
+
+
+def number_of_all(seconds: int) -> int:
+    """A number that the first process drew, the same in all that compute together.
+
+    Args:
+        seconds: how long to wait for the first.
+    """
+    among = distributed.global_state
+    assert isinstance(among, _Among)
+    if among.process_id == 0:
+        among.member.key_value_set("weft/number", str(int.from_bytes(os.urandom(4), "little")))
+    return int(among.member.blocking_key_value_get("weft/number", seconds * 1000))
+
+
+def stage() -> int:
+    """How far this process is in finding the others."""
     state = distributed.global_state
-    state.client, state.coordinator_address = client, address
-    state.process_id, state.num_processes = rank, count
+    if not isinstance(state, _Among):
+        return APART
+    return TOGETHER if xla_bridge._backends else state.stage
 
 
 def default_platform() -> str:

@@ -20,7 +20,7 @@ from weft.context import GRAPH_MODE, PYNATIVE_MODE, pin
 from weft.explain.recorder import Recorder
 from weft.explain.report import Report
 from weft.mindspore.run import CannotRun, run_module, run_script
-from weft.parallel import attendance
+from weft.parallel import coordinator
 from weft.parallel import launch as launching
 
 INTERRUPTED: Final = 130
@@ -242,7 +242,7 @@ def _launch(options: argparse.Namespace, rest: list[str]) -> int:
         print(f"weft launch: --show {shown}: not ranks, as 0,3 or all", file=sys.stderr)
         return 2
     if options.timeout:
-        os.environ[attendance.IDLE] = str(options.timeout)
+        os.environ[coordinator.IDLE] = str(options.timeout)
     settings = [f"--{name}={value}" for name in ("mode", "device") if (value := getattr(options, name))]
     command = [sys.executable, "-m", "weft", "run", *settings, *(["-m"] if options.module else []), options.program]
     log_dir = Path(options.log_dir or "logs")

@@ -128,7 +128,7 @@ def _optional(check: Check) -> Check:
     return lambda key, value: None if value is None else check(key, value)
 
 
-_EVENTS: Final = ("graphs", "compilations", "breaks", "recompiles")
+_EVENTS: Final = ("graphs", "compilations", "breaks", "recompiles", "collectives")
 
 
 def _events(key: str, value: Any) -> str:
@@ -224,8 +224,8 @@ SETTINGS: Final[dict[str, Setting]] = {
     "jit_log": Setting(
         _events_of_environment(),
         _events,
-        "Which of 'graphs', 'compilations', 'breaks', 'recompiles', 'all' are warnings of the logger weft.jit, "
-        "with commas between.",
+        "Which of 'graphs', 'compilations', 'breaks', 'recompiles', 'collectives', 'all' are warnings of the logger "
+        "weft.jit, with commas between.",
     ),
     "jit_enable_inplace_ops": Setting(True, _flag, "Allow in-place tensor operations inside compiled graphs."),
     "precompile_only": Setting(False, _flag, "Compile graphs without running them."),

@@ -90,7 +90,7 @@ def test_the_level_of_the_logger_counts(caplog: pytest.LogCaptureFixture) -> Non
 
 @pytest.mark.parametrize("value", ["everything", "breaks,graph"])
 def test_wrong_settings_name_the_right_ones(value: str) -> None:
-    with pytest.raises(ValueError, match="graphs, compilations, breaks, recompiles, all"):
+    with pytest.raises(ValueError, match="graphs, compilations, breaks, recompiles, collectives, all"):
         weft.set_context(jit_log=value)
 
 
@@ -109,4 +109,4 @@ def test_the_environment_turns_lines_on() -> None:
 def test_a_wrong_environment_is_a_warning() -> None:
     done = python("-c", PROGRAM, WEFT_LOG="everything")
     assert "WEFT_LOG='everything'" in done.stderr
-    assert "graphs, compilations, breaks, recompiles, all" in done.stderr
+    assert "graphs, compilations, breaks, recompiles, collectives, all" in done.stderr

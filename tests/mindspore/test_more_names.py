@@ -21,11 +21,13 @@ NAMES = {
         "Top5CategoricalAccuracy TopKCategoricalAccuracy async_ckpt_thread_status auc build_train_network byte "
         "ckpt_to_safetensors communication_stream current_stream default_stream dispatch_threads_num empty_cache "
         "frombuffer get_level get_log_config get_metric_fn get_py_obj_dtype intc intp is_tensor launch_blocking "
-        "load_checkpoint_async load_distributed_checkpoint max_memory_allocated max_memory_reserved memory_allocated "
-        "memory_reserved memory_stats "
+        "load_checkpoint_async max_memory_allocated max_memory_reserved memory_allocated memory_reserved memory_stats "
         "memory_summary names rearrange_inputs reset_max_memory_allocated reset_max_memory_reserved "
         "reset_peak_memory_stats safetensors_to_ckpt set_cpu_affinity set_cur_stream set_dump set_kernel_launch_group "
-        "set_memory single swap_tensors synchronize ubyte uintc uintp ushort"
+        "set_memory single swap_tensors synchronize ubyte uintc uintp ushort build_searched_strategy "
+        "load_distributed_checkpoint load_segmented_checkpoints merge_pipeline_strategys merge_sliced_parameter "
+        "rank_list_for_transform restore_group_info_list transform_checkpoint_by_rank transform_checkpoints "
+        "unified_safetensors"
     ),
     "mindspore.train": "OnRequestExit ReduceLROnPlateau export load build_train_network Fbeta ckpt_to_safetensors",
     "mindspore.train.callback": "BackupAndRestore OnRequestExit ReduceLROnPlateau",
@@ -35,7 +37,15 @@ NAMES = {
         "LayerNormExt LogSoftmaxExt MaxPool2dExt PReLUExt get_metrics no_init_parameters Transformer BleuScore"
     ),
     "mindspore.nn.metrics": "Perplexity BleuScore",
-    "mindspore.train.serialization": "ckpt_to_safetensors load_checkpoint_async load_distributed_checkpoint",
+    "mindspore.train.serialization": (
+        "ckpt_to_safetensors load_checkpoint_async build_searched_strategy load_distributed_checkpoint "
+        "merge_sliced_parameter restore_group_info_list"
+    ),
+    "mindspore.parallel": (
+        "build_searched_strategy load_distributed_checkpoint load_segmented_checkpoints merge_pipeline_strategys "
+        "merge_sliced_parameter rank_list_for_transform restore_group_info_list transform_checkpoint_by_rank "
+        "transform_checkpoints unified_safetensors"
+    ),
 }
 
 

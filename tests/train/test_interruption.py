@@ -15,7 +15,6 @@ import pytest
 import weft
 from weft import context, nn, train
 from weft.core.tensor import Tensor
-from weft.errors import CheckpointError
 from weft.mindspore.request_exit import OnRequestExit
 from weft.train import amp
 
@@ -175,20 +174,3 @@ def test_a_model_builds_its_cells() -> None:
         assert trained.infer_predict_layout(Tensor([[1.0]])) == {}
     finally:
         context.reset_auto_parallel_context()
-
-
-def test_files_of_several_processes_are_loaded(tmp_path: Path) -> None:
-    net = nn.Dense(2, 1)
-    files = [tmp_path / f"rank_{rank}.ckpt" for rank in range(2)]
-    for file in files:
-        train.save_checkpoint(net, file, integrated_save=False)
-    back = nn.Dense(2, 1)
-    train.load_distributed_checkpoint(back, files, {})
-    np.testing.assert_array_equal(back.weight.asnumpy(), net.weight.asnumpy())
-    train.save_checkpoint({"weight": net.weight[:, :1]}, files[0])  # a part
-    with pytest.raises(CheckpointError, match="weight"):
-        train.load_distributed_checkpoint(back, files)
-    with pytest.raises(ValueError, match="list of files"):
-        train.load_distributed_checkpoint(back, [])
-    with pytest.raises(TypeError, match="Cell"):
-        train.load_distributed_checkpoint({}, files)

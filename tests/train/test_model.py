@@ -10,6 +10,7 @@ import pytest
 
 from weft import dtypes, nn
 from weft.core.tensor import Parameter, Tensor
+from weft.ops.random import set_seed
 from weft.train import (
     Accuracy,
     Callback,
@@ -27,6 +28,7 @@ from weft.train import (
     TimeMonitor,
     auto_mixed_precision,
     load_checkpoint,
+    load_param_into_net,
 )  # fmt: skip
 
 GENERATOR = np.random.default_rng(0)
@@ -136,16 +138,51 @@ def test_early_stopping_waits_for_its_patience() -> None:
     assert seen == [1, 2, 3, 4]
 
 
-def test_checkpoints_are_saved_and_pruned(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["ckpt", "safetensors"])
+def test_checkpoints_are_saved_and_pruned(tmp_path: Path, form: str) -> None:
     pytest.importorskip("safetensors")
-    config = CheckpointConfig(save_checkpoint_steps=3, keep_checkpoint_max=2, append_info=["epoch_num", {"tag": "x"}])
+    append = ["epoch_num", {"tag": "x"}]
+    config = CheckpointConfig(3, keep_checkpoint_max=2, append_info=append, crc_check=True, format=form)
     callback = ModelCheckpoint("net", str(tmp_path), config)
     one = model()
     one.train(2, DATA, callback)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["net-2_2.ckpt", "net-2_4.ckpt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"net-2_2.{form}", f"net-2_4.{form}"]
     found = load_checkpoint(callback.latest_ckpt_file_name)
     assert (found["epoch_num"], found["tag"]) == (2, "x")
     np.testing.assert_array_equal(found["0.weight"].asnumpy(), one.predict_network[0].weight.asnumpy())
+
+
+class Counting(nn.Cell):
+    """A layer with a buffer, inside of another one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.SequentialCell(nn.Dense(3, 4))
+        self.inner.register_buffer("shift", Tensor(np.full(4, 2, np.float32)))
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.inner(x) + self.inner.shift
+
+
+def test_a_checkpoint_has_the_state_of_the_optimizer(tmp_path: Path) -> None:
+    def trained(epochs: int, saved: str = "") -> tuple[str, nn.Cell]:
+        set_seed(3)
+        net = Counting()
+        optimizer = nn.Adam(net.trainable_params(), 0.1)
+        if saved:
+            found = load_checkpoint(saved)
+            assert load_param_into_net(net, found)[0] == [] == load_param_into_net(optimizer, found)[0]
+        callback = ModelCheckpoint("net", str(tmp_path), CheckpointConfig(save_checkpoint_steps=4))
+        Model(net, nn.CrossEntropyLoss(), optimizer).train(epochs, DATA, callback)
+        return callback.latest_ckpt_file_name, net
+
+    saved, _ = trained(1)
+    found = load_checkpoint(saved)
+    assert {"inner.0.weight", "moment1.inner.0.weight", "global_step", "inner.shift"} <= set(found)
+    assert not [name for name in found if "network" in name]
+    np.testing.assert_array_equal(
+        trained(1, saved)[1].inner[0].weight.asnumpy(), trained(2)[1].inner[0].weight.asnumpy()
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,6 +293,7 @@ def test_metrics_of_the_user_choose_their_outputs() -> None:
         (lambda: model().train(1, DATA, [3]), TypeError, "must be Callbacks"),
         (lambda: Model(nn.Dense(1, 1), nn.MSELoss()).train(1, DATA), ValueError, "needs an optimizer"),
         (lambda: CheckpointConfig(0, 0), ValueError, "needs save_checkpoint_steps"),
+        (lambda: CheckpointConfig(format="x"), ValueError, "format must be"),
     ],
 )
 def test_mistakes_are_named(call: Any, error: type[Exception], text: str) -> None:

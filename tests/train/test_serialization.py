@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from weft import dtypes, nn
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import CheckpointError
-from weft.train import load_checkpoint, load_param_into_net, save_checkpoint, serialization, wait_for_checkpoints
+from weft.train import files, load_checkpoint, load_param_into_net, save_checkpoint, serialization, wait_for_checkpoints
 
 pytest.importorskip("safetensors")
 
@@ -122,8 +122,8 @@ def test_background_saving_keeps_the_values_of_the_call(tmp_path: Path) -> None:
 
 def test_background_saving_copies_arrays_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
-    write = serialization._write
-    monkeypatch.setattr(serialization, "_write", lambda *args: (go_on.wait(), write(*args)))
+    write = files.write
+    monkeypatch.setattr(files, "write", lambda *args: (go_on.wait(), write(*args)))
     a, b, c = (np.full(5, i, np.float32) for i in range(3))
     save_checkpoint({"a": a, "c": c[::2]}, str(tmp_path / "x"), async_save=True, append_dict={"b": b})
     a[:] = b[:] = c[:] = -1
@@ -133,14 +133,14 @@ def test_background_saving_copies_arrays_of_the_program(tmp_path: Path, monkeypa
 
 
 def test_background_saves_of_a_file_finish_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = serialization._write
+    write = files.write
     delays = iter([0.2, 0.1, 0.0, 0.05, 0.0])
 
     def slowly(*args: Any) -> None:
         time.sleep(next(delays))
         write(*args)
 
-    monkeypatch.setattr(serialization, "_write", slowly)
+    monkeypatch.setattr(files, "write", slowly)
     (tmp_path / "folder").mkdir()
     names = ["x.ckpt", "folder/../x.ckpt", "x", "x.ckpt", "folder/../x"]
     for number, name in enumerate(names):

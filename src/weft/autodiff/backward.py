@@ -6,7 +6,8 @@ with the answer. So whoever drives it decides how that code runs: eagerly it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from weft.core.tape import RELEASED, SPLITS, SYMBOL, ConditionalNode, Edge, Hook
 from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
 
 _new = object.__new__
 #: by when entries were recorded
@@ -259,9 +261,11 @@ class Walk:
             alone = node.__class__ is PrimitiveNode and node.primitive.effect != ACROSS
             if compiled and alone and node.level is None:
                 gradients: Sequence[Gradient] = pull_compiled(node, given, needs)
+                _give(pending, node, needs, under(gradients, present))
             else:
-                gradients = pull(node, given, needs, record)
-            _give(pending, node, needs, under(gradients, present))
+                with _located(node):
+                    gradients = pull(node, given, needs, record)
+                    _give(pending, node, needs, under(gradients, present))
             self.position -= 1
         self._finish()
 
@@ -281,6 +285,22 @@ class Walk:
         self.results = [settled(gradient) for gradient in self.arrived]
         if tape.release:
             _cut(tape.seen)
+
+
+@contextlib.contextmanager
+def _located(node: TapeNode) -> Iterator[None]:
+    """Within this block what a graph computes has the line of the operation of which it is the gradient."""
+    trace = trace_module.current()
+    made = node.results[0] if trace is not None and isinstance(node, KnownNode) and node.results else None
+    if trace is None or made.__class__ is not Value or made.node is None or made.node.location is None:
+        yield
+        return
+    outer, location = trace.location, made.node.location
+    trace.location = lambda: location
+    try:
+        yield
+    finally:
+        trace.location = outer
 
 
 def _leads(producer: Edge, relevant: set[TapeNode]) -> bool:

@@ -7,6 +7,7 @@ to the key under which JAX keeps the executable, and to the types of its results
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import jax
 
-from weft._jax_compat import Program, compiler_settings, loading
+from weft._jax_compat import Program, Spread, compiler_settings, loading
 from weft.cache.inferred import Store, version
 
 #: begins the keys of what is kept here
@@ -34,6 +35,7 @@ def compiled(
     text: Callable[[], str | None],
     donated: Sequence[int] = (),
     laid_out: tuple[Any, ...] | None = None,
+    around: Callable[[], contextlib.AbstractContextManager[Callable[[Spread], None] | None]] = contextlib.nullcontext,
 ) -> Callable[..., Any]:
     """`jax.jit` of a function, which JAX traces only where no earlier process has compiled it.
 
@@ -43,6 +45,8 @@ def compiled(
             text. It is asked for when the function is first called.
         donated: operands whose memory results may take over.
         laid_out: for each result where it lies, None for wherever the compiler puts it; None for all of them.
+        around: makes a context in which a program is made or loaded; what it gives is told of one over several
+            devices.
 
     Example:
         >>> import numpy as np
@@ -71,22 +75,22 @@ def compiled(
         if _store is not None and name is not None:
             _store.put(name, json.dumps(program, separators=(",", ":")).encode())
 
-    function = loading(jitted, find, keep)
-    return function if _around is None else _around(function, text)
+    called = loading(jitted, find, keep, around)
+    return called if _called_by is None else _called_by(called, text)
 
 
 #: what runs compiled functions in place of themselves: made of a function and its text
-_around: Callable[[Any, Callable[[], str | None]], Any] | None = None
+_called_by: Callable[[Any, Callable[[], str | None]], Any] | None = None
 
 
-def run_by(around: Callable[[Any, Callable[[], str | None]], Any]) -> None:
-    """Set what runs the functions that are compiled from now on.
+def call_by(caller: Callable[[Any, Callable[[], str | None]], Any]) -> None:
+    """Set what is called in place of the functions that are compiled from now on.
 
     Args:
-        around: gives what is called in place of a function, made of it and what says what it computes.
+        caller: gives it, made of a function and what says what that computes.
     """
-    global _around
-    _around = around
+    global _called_by
+    _called_by = caller
 
 
 def remembered(text: str | None, find: Callable[[], Any]) -> Any:

@@ -6,11 +6,14 @@ so that a network of 192 layers would take 192 times as long to compile as one l
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from weft import context
 from weft.cache.programs import compiled
+from weft.compile.compilations import IN_PLACE, Compilations, Programs
 from weft.compile.listing import known_digest
 from weft.compile.lower import Lowered, embedded, function_name, lower
 from weft.core.control import CALL, REPEAT
@@ -45,12 +48,12 @@ class KeptGraph(NamedTuple):
     read: Callable[[], Graph]
 
 
-def _lowered_later(graph: KeptGraph) -> Lowered:
+def _lowered_later(graph: KeptGraph, read: Callable[[], Graph]) -> Lowered:
     made: list[Lowered] = []
 
     def evaluate(*arrays: Any) -> tuple[Any, ...]:
         if not made:
-            made.append(lower(graph.read()))
+            made.append(lower(read()))
         return made[0](*arrays)
 
     evaluate.__name__ = evaluate.__qualname__ = function_name(graph)
@@ -58,11 +61,20 @@ def _lowered_later(graph: KeptGraph) -> Lowered:
 
 
 class Parts:
-    """The compiled parts of a graph, made when they are first asked for; variants of the graph have them in common."""
+    """The compiled parts of a graph, made when they are first asked for; variants of the graph have them in common.
 
-    def __init__(self) -> None:
+    Args:
+        record: where compilations are noted.
+        what: what they are in the record.
+    """
+
+    def __init__(self, record: Compilations, what: str) -> None:
+        self._record = record
+        self._what = what
         self._made: dict[Any, tuple[Graph | KeptGraph, Callable[..., Any]]] = {}
         self._lowered: dict[int, Lowered] = {}
+        #: how often the parts of a chain run when it does
+        self._times: Counter[Any] = Counter()
         #: the names of the functions that XLA compiles
         self.names: set[str] = set()
 
@@ -81,14 +93,37 @@ class Parts:
     def _compile(self, graph: Graph | KeptGraph, donated: tuple[int, ...]) -> Callable[..., Any]:
         if isinstance(graph, KeptGraph):
             self.names.add(function_name(graph))
-            return compiled(_lowered_later(graph), lambda: graph.digest, donated)
+            read = functools.cache(graph.read)
+            return compiled(
+                _lowered_later(graph, read), lambda: graph.digest, donated, None, self._around(read, donated)
+            )
         if is_chain(graph):
             return _chain(graph, donated, self)
         function = self._lowered.get(id(graph))
         if function is None:
             function = self._lowered[id(graph)] = lower(graph)
         self.names.add(function.__name__)
-        return compiled(function, lambda: known_digest(graph), donated, _laid_out(graph))
+        return compiled(function, lambda: known_digest(graph), donated, _laid_out(graph), self._around(graph, donated))
+
+    def _around(self, graph: Graph | Callable[[], Graph], donated: tuple[int, ...]) -> Any:
+        """A context for the compilations of a part: also those that come later, as for operands in another layout."""
+        what = IN_PLACE if donated else self._what
+        return Programs(graph, self.names, what, self._record, self._times[id(graph), donated]).around
+
+    def chained(
+        self, whole: Graph, given: tuple[int, ...], pieces: Sequence[tuple[Graph, tuple[int, ...]]]
+    ) -> list[Callable[..., Any]]:
+        """The parts of a chain as functions on arrays, in the order in which they run.
+
+        Args:
+            whole: the graph of the chain.
+            given: its parameters whose memory results may take over.
+            pieces: each part, and its parameters whose memory results may take over.
+        """
+        often = self._times[id(whole), given] or 1  # it may be part of a chain itself
+        for key, times in Counter([(id(graph), donated) for graph, donated in pieces]).items():
+            self._times.setdefault(key, often * times)
+        return [self.compiled(graph, donated) for graph, donated in pieces]
 
 
 def _laid_out(graph: Graph) -> tuple[Any, ...] | None:
@@ -162,13 +197,16 @@ def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[...
     steps: list[_Step] = []
     # nothing is given away before all other processes were met: what one of them fails in leaves everything as it was
     met = max((i for i, piece in enumerate(pieces) if _meets(piece.graph)), default=-1)
+    compiled_pieces: list[tuple[Graph, tuple[int, ...]]] = []
     for position, piece in enumerate(pieces):
         used = piece.inputs
         ends = [i for i, v in enumerate(used) if v in given and last[v] == position and used.count(v) == 1]
         if isinstance(piece.graph, Graph):
-            run = parts.compiled(piece.graph, fitting(piece.graph, ends) if position > met else ())
-        else:
-            run = piece.graph
+            compiled_pieces.append((piece.graph, fitting(piece.graph, ends) if position > met else ()))
+    functions = iter(parts.chained(graph, donated, compiled_pieces))
+    for position, piece in enumerate(pieces):
+        used = piece.inputs
+        run = next(functions) if isinstance(piece.graph, Graph) else piece.graph
         dead = {slots[value] for value in (*used, *piece.outputs) if last[value] == position} - kept
         steps.append((run, tuple([slots[v] for v in used]), tuple([slots[v] for v in piece.outputs]), tuple(dead)))
     return _function(

@@ -124,7 +124,7 @@ class Executable:
         self.name = graph.name
         self.record = record = record or Compilations()
         has_io = isinstance(graph, Graph) and any(effect_of(node) == IO for node in graph.nodes)
-        self._preparation = preparation = _Preparation(graph, is_prepared, has_io)
+        self._preparation = preparation = _Preparation(graph, is_prepared, has_io, Parts(record, what))
         if isinstance(graph, KeptGraph):
             self.donatable = graph.donatable
         else:  # what a host call raises leaves everything as it was before, so nothing may be given away
@@ -223,16 +223,16 @@ class _Preparation:
         graph: the graph; or one that was compiled before, which takes no preparation.
         is_prepared: whether the graph is one that was prepared before.
         has_io: whether it calls the host.
+        parts: its compiled parts.
 
     Attributes:
         graph: the graph to compile.
         carried: what is handed to it besides its operands.
-        parts: its compiled parts.
     """
 
-    def __init__(self, graph: Graph | KeptGraph, is_prepared: bool, has_io: bool) -> None:
+    def __init__(self, graph: Graph | KeptGraph, is_prepared: bool, has_io: bool, parts: Parts) -> None:
         self.has_io = has_io
-        self.parts = Parts()
+        self.parts = parts
         self._given = graph
         self._is_prepared = is_prepared
         self._lock = threading.RLock()

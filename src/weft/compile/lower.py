@@ -16,6 +16,7 @@ import numpy as np
 
 from weft._jax_compat import to_device
 from weft.compile.overlapping import apart, overlapping
+from weft.compile.places import Places
 from weft.compile.straight import Straight
 from weft.core.control import CALL, IF, REPEAT, WHILE, effect_of
 from weft.core.dispatch import meets_others
@@ -33,8 +34,8 @@ _OFTEN: Final = 16
 Lowered = Callable[..., tuple[Any, ...]]
 #: evaluates one node: (operands) -> results as a tuple
 _Run = Callable[..., Sequence[Any]]
-#: run, whether it returns a tuple, slots of the operands, slots of the results, slots that are dead afterwards
-_Step = tuple[_Run, bool, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+#: node, run, whether it returns a tuple, slots of the operands, slots of the results, slots that are dead afterwards
+_Step = tuple[Node, _Run, bool, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 def lower(graph: Graph) -> Lowered:
@@ -54,10 +55,18 @@ def lower(graph: Graph) -> Lowered:
         >>> lower(Graph("nothing"))()
         ()
     """
-    return _lower(graph, {})
+    places = Places(graph)
+    evaluate = _lower(graph, {}, places)
+
+    def evaluate_marked(*arrays: Any) -> tuple[Any, ...]:
+        with jax.named_scope(places.mark):
+            return evaluate(*arrays)
+
+    evaluate_marked.__name__ = evaluate_marked.__qualname__ = function_name(graph)
+    return evaluate_marked
 
 
-def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
+def _lower(graph: Graph, callees: dict[int, Lowered], places: Places) -> Lowered:
     slots: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
     last_use: dict[int, int] = {}
     for position, node in enumerate(graph.nodes):
@@ -92,11 +101,11 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
         if node.op.name in _ARITHMETIC:
             operands = tuple([opaque.setdefault(i, absent + 1 + len(opaque)) if i in reals else i for i in operands])
         if node in risky:
-            run, many = apart(node, _resolve(node, callees)[0]), False
+            run, many = apart(node, _resolve(node, callees, places)[0]), False
         else:
-            run, many = traced.find(node) or _resolve(node, callees)
-        steps.append((run, many, operands, results, tuple(dead.get(position, ()))))
-    return _function(graph, steps, outputs, embedded(constants), opaque, absent + 1 + len(opaque))
+            run, many = traced.find(node) or _resolve(node, callees, places)
+        steps.append((node, run, many, operands, results, tuple(dead.get(position, ()))))
+    return _function(graph, steps, outputs, embedded(constants), opaque, absent + 1 + len(opaque), places)
 
 
 def _function(
@@ -106,11 +115,13 @@ def _function(
     constants: list[tuple[int, Any]],
     opaque: dict[int, int],
     size: int,
+    places: Places,
 ) -> Lowered:
     count = len(graph.params)
     padding = [None] * (size - count)
     drop_weakness = _drop_weakness
     hide: Callable[[Any], Any] = jax.lax.optimization_barrier
+    scope, name = jax.named_scope, places.name
 
     def evaluate(*arrays: Any) -> tuple[Any, ...]:
         if len(arrays) != count:
@@ -120,8 +131,9 @@ def _function(
             values[slot] = array
         for slot, hidden in opaque.items():
             values[hidden] = hide(values[slot])
-        for run, many, operands, results, dead in steps:
-            found = run(*[values[i] for i in operands])
+        for node, run, many, operands, results, dead in steps:
+            with scope(name(node)):
+                found = run(*[values[i] for i in operands])
             if many:
                 for slot, value in zip(results, found, strict=True):
                     values[slot] = drop_weakness(value)
@@ -159,17 +171,17 @@ def embedded(constants: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     return result
 
 
-def _resolve(node: Node, callees: dict[int, Lowered]) -> tuple[_Run, bool]:
+def _resolve(node: Node, callees: dict[int, Lowered], places: Places) -> tuple[_Run, bool]:
     """The function of a node's operands, and whether it returns a tuple."""
     op: Any = node.op
     if op is IF:
-        return _if(node, callees), True
+        return _if(node, callees, places), True
     if op is WHILE:
-        return _while(node, callees), True
+        return _while(node, callees, places), True
     if op is CALL:
-        return _callee(node.regions[0], callees), True
+        return _callee(node.regions[0], callees, places), True
     if op is REPEAT:
-        return _repeat(node, callees), True
+        return _repeat(node, callees, places), True
     if op.effect == ACROSS:
         raise meets_others(op)
     if not hasattr(op, "implementation"):
@@ -214,8 +226,8 @@ def _traced_key(node: Node) -> Hashable:
     return op, exact(node.attrs), kinds
 
 
-def _if(node: Node, callees: dict[int, Lowered]) -> _Run:
-    then, orelse = (_lower(region, callees) for region in node.regions)
+def _if(node: Node, callees: dict[int, Lowered], places: Places) -> _Run:
+    then, orelse = (_lower(region, callees, places) for region in node.regions)
     cond = jax.lax.cond
     if effect_of(node) != IO:
 
@@ -236,8 +248,8 @@ def _if(node: Node, callees: dict[int, Lowered]) -> _Run:
     return run_padded
 
 
-def _while(node: Node, callees: dict[int, Lowered]) -> _Run:
-    body = _lower(node.regions[0], callees)
+def _while(node: Node, callees: dict[int, Lowered], places: Places) -> _Run:
+    body = _lower(node.regions[0], callees, places)
     carried = node.attrs[0]
     while_loop = jax.lax.while_loop
 
@@ -248,8 +260,8 @@ def _while(node: Node, callees: dict[int, Lowered]) -> _Run:
     return run
 
 
-def _repeat(node: Node, callees: dict[int, Lowered]) -> _Run:
-    body = _lower(node.regions[0], callees)
+def _repeat(node: Node, callees: dict[int, Lowered], places: Places) -> _Run:
+    body = _lower(node.regions[0], callees, places)
     count, carried, reads, unroll = node.attrs
     first = carried + len(reads)
     kept = [value.type for value in node.outputs[carried:]]
@@ -291,14 +303,14 @@ def _with_item(stack: Any, value: Any, position: Any) -> Any:
     return jax.lax.dynamic_update_index_in_dim(stack, value, position, 0, allow_negative_indices=False)
 
 
-def _callee(callee: Graph, callees: dict[int, Lowered]) -> Lowered:
+def _callee(callee: Graph, callees: dict[int, Lowered], places: Places) -> Lowered:
     """A callee is traced once, however many calls of it there are.
 
     Not one with IO: XLA's inliner of calls leaves ordering constraints on constants, which later passes trip over.
     """
     found = callees.get(id(callee))
     if found is None:
-        function = _lower(callee, callees)
+        function = _lower(callee, callees, places)
         has_io = any(effect_of(node) == IO for node in callee.nodes)
         found = callees[id(callee)] = function if has_io else jax.jit(function)
     return found

@@ -30,6 +30,10 @@ def print_rich(report: Findings, console: Any) -> None:
         console.print(styled.assemble((function.name, "bold"), (where, "dim"), f"  {text.totals(function)}"))
         if function.graphs:
             console.print(_graphs(function))
+        for graph in function.graphs:
+            for number, line in enumerate(text.devices_lines(graph)):
+                style = "yellow" if text.UNASKED in line else ""
+                console.print(styled(line if number else f"graph {graph.number}: {line}", style=style), soft_wrap=True)
         for line in text.earlier_lines(function):
             console.print(line)
         for broken in (*function.breaks, *function.refusals):

@@ -12,6 +12,8 @@ from weft.capture.state.events import BreakSite, Captured, Compiled, History
 from weft.compile.compilations import Compilation
 from weft.core.trace import CONSTANT
 from weft.errors import Location, excerpt
+from weft.explain.exchanges import ExchangeReport, exchanges_of
+from weft.explain.spread import CollectiveReport, ProgramReport, programs_of
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
 
@@ -66,6 +68,16 @@ class GraphReport:
         return self.event.lines | {(place.file, place.line) for place in places if place is not None}
 
     @property
+    def programs(self) -> tuple[ProgramReport, ...]:
+        """The programs on several devices that it was compiled to, as long as they are kept."""
+        return programs_of(self.event.compilations)
+
+    @property
+    def exchanges(self) -> tuple[ExchangeReport, ...]:
+        """The operations that several processes run together."""
+        return tuple(exchanges_of(self.graph))
+
+    @property
     def text(self) -> str:
         """The graph in its text form."""
         return format_graph(self.graph)
@@ -89,6 +101,8 @@ class GraphReport:
             "capture_seconds": event.seconds,
             "first_run_seconds": event.first_run,
             "compilations": [_compilation(made) for made in event.compilations],
+            "programs": [program.to_dict() for program in self.programs],
+            "exchanges": [exchange.to_dict() for exchange in self.exchanges],
             "at": event.at,
             "text": self.text,
         }
@@ -268,6 +282,21 @@ class Findings:
     def further(self) -> tuple[Compiled, ...]:
         """The compilations by XLA besides the first of each graph."""
         return tuple(made for function in self.functions for made in function.further)
+
+    @property
+    def collectives(self) -> tuple[CollectiveReport, ...]:
+        """The collectives of what all graphs were compiled to for several devices."""
+        return tuple(found for graph in self.graphs for program in graph.programs for found in program.collectives)
+
+    @property
+    def unasked(self) -> tuple[CollectiveReport, ...]:
+        """Those of them that the program did not ask for."""
+        return tuple(found for found in self.collectives if not found.asked)
+
+    @property
+    def exchanges(self) -> tuple[ExchangeReport, ...]:
+        """The operations of all graphs that several processes run together."""
+        return tuple(exchange for graph in self.graphs for exchange in graph.exchanges)
 
     @property
     def guards(self) -> dict[str, str]:

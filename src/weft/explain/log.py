@@ -1,21 +1,27 @@
-"""Graphs, breaks and recompiles as log lines of the logger ``weft.jit``.
+"""Graphs, breaks, recompiles and collectives as log lines of the logger ``weft.jit``.
 
-A line is at level DEBUG (graphs, compilations by XLA) or INFO (breaks, recompiles), as usual for a library. The kinds
-of event that the context setting ``jit_log`` or the environment variable ``WEFT_LOG`` names are at level WARNING, which
-shows without any set-up of `logging`.
+A line is at level DEBUG (graphs, compilations by XLA, collectives) or INFO (breaks, recompiles), as in any library.
+The kinds of event that the context setting ``jit_log`` or the environment variable ``WEFT_LOG`` names are at level
+WARNING, which shows without any set-up of `logging`.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
-from weft import context
+from weft import context, lazily
 from weft.capture.state import events
 from weft.capture.state.events import EARLIER, BreakSite, Compiled, Event, History
 from weft.core.trace import CONSTANT
 from weft.errors import excerpt
-from weft.explain.text import count, duration
+from weft.explain.text import UNASKED, collective_of, count, duration, heading_of, repeated, total_of
+
+if TYPE_CHECKING:
+    from weft.explain import spread
+else:
+    spread = lazily.deferred("weft.explain.spread")
 
 logger: Final = logging.getLogger("weft.jit")
 
@@ -44,6 +50,15 @@ def line_of(history: History, event: Event) -> str:
     return f"recompiled {history.name} (graph {number}): {event.reason}; {size}"
 
 
+def collective_lines(history: History, event: Compiled) -> Iterator[str]:
+    """The log lines of the collectives that nobody asked for, and one for all of each program on several devices."""
+    for program in spread.programs_of([event.compilation]):
+        of = f"{history.name} (graph {event.graph}): {heading_of(program)}"
+        yield f"{of}: {total_of(program)}"
+        for line in repeated([collective_of(found) for found in program.unasked]):
+            yield f"{of}, {UNASKED}: {line}"
+
+
 def _log(history: History, event: Event) -> None:
     if isinstance(event, BreakSite):
         kind, level = "breaks", logging.INFO
@@ -57,6 +72,12 @@ def _log(history: History, event: Event) -> None:
         level = logging.WARNING
     if logger.isEnabledFor(level):
         logger.log(level, "%s", line_of(history, event))
+    if isinstance(event, Compiled) and event.compilation.programs:
+        asked = "collectives" in context.get_context("jit_log").split(",")
+        level = logging.WARNING if asked else logging.DEBUG
+        if logger.isEnabledFor(level):
+            for line in collective_lines(history, event):
+                logger.log(level, "%s", line)
 
 
 events.listeners.append(_log)

@@ -14,12 +14,15 @@ from weft.errors import Location, span
 from weft.explain import text
 from weft.explain.findings import BreakReport, Findings, FunctionReport, GraphReport
 from weft.explain.source import SourceBlock, SourceLine, blocks_of
+from weft.explain.spread import ProgramReport
 from weft.explain.style import COLOURS, STYLE
 
 #: links to graphs beside one line, before the rest is counted
 _CHIPS: Final = 3
 #: recompiles shown in the margin of one line, the latest ones
 _NOTES: Final = 5
+#: pictures of the inputs of a program on several devices, and of its results
+_PICTURES: Final = 16
 _HEAD: Final = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -134,6 +137,10 @@ class _Section:
         if len(line.begins) > _NOTES:
             notes = f"<p class=dim>{len(line.begins) - _NOTES} earlier recompiles</p>{notes}"
         notes += "".join(_break(broken) for broken in line.breaks)
+        if line.unasked:
+            said = text.repeated([f"{what}: {text.moving(found)}" for what, found in line.unasked])
+            shown = "".join(f"<p>{escape(each)}</p>" for each in said)
+            notes += f'<div class="note again"><p class=title>collectives {text.UNASKED}</p>{shown}</div>'
         margin = f"<div class=margin>{notes}</div>" if notes else ""
         layout = "" if notes else " plain"
         return (
@@ -177,7 +184,32 @@ class _Section:
                 yield f"<h3>{heading}</h3><ul class=compact>"
                 yield from (f"<li>{escape(item)}</li>" for item in items)
                 yield "</ul>"
+        for program in graph.programs:
+            yield from _program(program)
+        if graph.exchanges:
+            heading, *lines = text.exchange_lines(graph.exchanges)
+            yield f"<h3>{escape(heading)}</h3><ul class=compact>"
+            yield from (f"<li>{escape(line.strip())}</li>" for line in lines)
+            yield "</ul>"
         yield f"<h3>Text</h3><pre class=text>{escape(graph.text)}</pre></div></details>"
+
+
+def _program(program: ProgramReport) -> Iterator[str]:
+    """A program on several devices: where its arrays lie, with pictures, and its collectives."""
+    yield f"<h3>{escape(text.heading_of(program))}</h3>"
+    for what, arrays in (("input", program.inputs), ("result", program.outputs)):
+        pictures = {f"{what} {text.array_of(array)}": array for array in arrays}
+        for number, (line, array) in enumerate(pictures.items()):
+            if number == _PICTURES:
+                yield f"<p class=dim>and {text.count(len(pictures) - _PICTURES, f'further {what}')}</p>"
+                break
+            yield f"<details><summary>{escape(line)}</summary><pre class=text>{escape(array.picture())}</pre></details>"
+    yield f"<p>{escape(text.total_of(program))}</p><ul class=compact>"
+    for line in text.repeated([text.collective_of(found) for found in program.collectives if found.asked]):
+        yield f"<li>{escape(line)}</li>"
+    for line in text.repeated([text.collective_of(found) for found in program.unasked]):
+        yield f'<li><span class="again-mark">{text.UNASKED}</span> {escape(line)}</li>'
+    yield "</ul>"
 
 
 def _marked(line: SourceLine) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from weft.explain.findings import BreakReport, FunctionReport, GraphReport
+from weft.explain.spread import CollectiveReport
 
 
 @dataclass(slots=True)
@@ -20,6 +21,7 @@ class SourceLine:
         graphs: numbers of the graphs that it went into.
         breaks: what ran in Python, or was refused, here.
         begins: the graphs that begin here because an earlier one did not fit.
+        unasked: the collectives that come from here and that the program did not ask for, each with what was compiled.
     """
 
     number: int
@@ -27,6 +29,7 @@ class SourceLine:
     graphs: list[int] = field(default_factory=list)
     breaks: list[BreakReport] = field(default_factory=list)
     begins: list[GraphReport] = field(default_factory=list)
+    unasked: list[tuple[str, CollectiveReport]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -56,6 +59,10 @@ def blocks_of(function: FunctionReport) -> list[SourceBlock]:
         begin = graph.event.starts or own
         if graph.is_recompile and begin is not None:
             line(begin.file, begin.line).begins.append(graph)
+        for program in graph.programs:
+            for found in program.unasked:
+                for place in dict.fromkeys([(place.file, place.line) for place in found.locations]):
+                    line(*place).unasked.append((program.what, found))
     for broken in (*function.breaks, *function.refusals):
         line(broken.site.location.file, broken.site.location.line).breaks.append(broken)
     if own is not None:

@@ -60,8 +60,13 @@ _CALLBACKS: Final = (
     "RunContext TimeMonitor BackupAndRestore ReduceLROnPlateau"
 )
 _CONVERTING: Final = (
-    "async_ckpt_thread_status build_train_network ckpt_to_safetensors load_checkpoint_async "
-    "load_distributed_checkpoint safetensors_to_ckpt"
+    "async_ckpt_thread_status build_train_network ckpt_to_safetensors load_checkpoint_async safetensors_to_ckpt"
+)
+#: checkpoints of programs for many devices
+_DISTRIBUTED: Final = (
+    "build_searched_strategy load_distributed_checkpoint load_segmented_checkpoints merge_pipeline_strategys "
+    "merge_sliced_parameter rank_list_for_transform restore_group_info_list transform_checkpoint_by_rank "
+    "transform_checkpoints unified_safetensors"
 )
 _EXIT: Final = {"weft.mindspore.request_exit": "OnRequestExit"}
 _METRICS: Final = (
@@ -297,7 +302,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             **_EXIT,
             "weft.train": (
                 f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord {_METRICS} "
-                f"{_CONVERTING}"
+                f"{_CONVERTING} {_DISTRIBUTED}"
             ),
             "weft.core.symbol": "Symbol",
             "weft.ops": "is_tensor",
@@ -391,6 +396,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.parallel.algorithms": "*",
             "weft.parallel.layout": "*",
             "weft.nn.parallel": "shard",
+            "weft.train": _DISTRIBUTED,
         },
         "mindspore.parallel.auto_parallel": {"weft.nn.parallel": "AutoParallel"},
         "mindspore.parallel.nn": {
@@ -548,7 +554,10 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.train._utils": {"weft.mindspore.helpers": "_make_directory=make_directory check_value_type"},
         "mindspore.train.model": {"weft.train": "Model RunContext", "weft.context": "ParallelMode"},
         "mindspore.train.serialization": {
-            "weft.train": f"{_SERIALIZATION} {_CONVERTING.replace('build_train_network ', '')}",
+            "weft.train": (
+                f"{_SERIALIZATION} {_CONVERTING.replace('build_train_network ', '')} build_searched_strategy "
+                "load_distributed_checkpoint merge_sliced_parameter restore_group_info_list"
+            ),
             "weft.core.tensor": "Tensor",
             "weft.core.parameters": "Parameter",
             "mindspore.context": "context=.",

@@ -16,6 +16,7 @@ from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.dtypes import DType
 from weft.nn.hooks import HookHandle
+from weft.parallel.slices import placed_as
 
 _EXTRA = "_extra_state"
 _DEVICES = ("CPU", "GPU", "TPU", "Ascend")
@@ -469,11 +470,14 @@ def _load(
 
 
 def put(tensor: Tensor, value: Tensor) -> None:
-    """Give a parameter or buffer the value of another tensor of its shape, in its own element type."""
+    """Give a parameter or buffer the value of another tensor of its shape, in its own element type, and on the devices
+    that it is spread over.
+    """
     if isinstance(value, Parameter):
         value = value.value()
     if value.dtype is not tensor.dtype:
         value = apply(CAST, (value,), (tensor.dtype,))
+    value = placed_as(tensor, value)
     if isinstance(tensor, Parameter):
         tensor.set_data(value)
     else:

@@ -21,7 +21,7 @@ from weft.core.tensor import Tensor
 from weft.ops import across
 from weft.ops._samples import A
 from weft.ops.across import REDUCTIONS, ReduceOp
-from weft.parallel.processes import processes
+from weft.parallel.processes import attending, processes
 from weft.parallel.world import (
     HCCL_WORLD_COMM_GROUP,
     SeveralProcesses,
@@ -255,9 +255,7 @@ def swapped(
     sent: list[Any] = [list(part.shape) for part in parts]
     every = [sent]
     if len(ranks) > 1:
-        attendance = processes().attendance
-        assert attendance is not None
-        every = attendance.meet(ranks, f"{who}: shapes", sent)
+        every = attending(who).meet(ranks, f"{who}: shapes", sent)
     here = ranks.index(processes().rank)
     coming = [tuple(row[here]) for row in every]
     if wanted is not None and list(wanted) != coming:

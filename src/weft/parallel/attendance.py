@@ -1,8 +1,8 @@
 """Processes know of each other: who has come to an exchange, with what, who is alive, who has failed.
 
-Each process writes into the store of the coordinator that it is there, and with which operation it comes to which
-exchange, before it takes part in it. So a process that is gone, hangs, or comes with something else is a named error on
-all of them: nothing waits for ever, and no numbers are added that do not belong together.
+Each process tells the coordinator that it is there, and with which operation it comes to which exchange, before it
+takes part in it. So a process that is gone, hangs, or comes with something else is a named error on all of them:
+nothing waits for ever, and no numbers are added that do not belong together.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
-import json
 import os
 import queue
 import signal
@@ -22,23 +21,24 @@ import types
 from collections import Counter
 from typing import Any, Final, NoReturn
 
+from weft import _jax_compat
 from weft.core.tracebacks import WEFT
+from weft.parallel.coordinator import Coordinator
+from weft.parallel.wire import Line
 
 #: seconds between two signs of life
 _BEAT: Final = 0.5
-#: seconds without one after which a process is gone
-_GONE: Final = 6.0
-#: environment variables: seconds that a process may do nothing while others wait for it, and that it may take at most
-IDLE, LIMIT = "WEFT_IDLE_SECONDS", "WEFT_EXCHANGE_SECONDS"
-#: their defaults: nothing means no processor time, so that compiling, say, may take longer
-_IDLE, _LIMIT = 10.0, 600.0
-#: seconds that the program has to raise an error by itself, before the process ends with it
+#: how many of them are not answered when the coordinator is gone
+_UNANSWERED: Final = 120
+#: seconds that the program has to raise an error by itself, before the process ends with it, and then to end
 _LAST: Final = 3.0
+_ENDS: Final = 8.0
+#: seconds until the coordinator has said what is wrong, when something is
+_TOLD: Final = 5.0
 #: processor time in a second that counts as doing something
 _BUSY: Final = 0.05
-_ENDED: Final = "ended"
 #: how the names of files begin that are not the program's
-_LIBRARY: Final = (WEFT, sysconfig.get_path("stdlib"), "<frozen", "<weft")
+_LIBRARY: Final = (WEFT, sysconfig.get_path("stdlib"), "<frozen", "<weft", *_jax_compat.JAX_FOLDERS)
 
 
 class ProcessFault(RuntimeError):
@@ -49,107 +49,134 @@ class Attendance:
     """What a process knows of the others of its program.
 
     Args:
-        store: texts that all processes read and write.
+        address: host and port of the coordinator.
         rank: number of this process.
-        count: how many there are.
-        keeps_others: whether the others end when this process does, so that it waits for them.
+        start: which start of the program this is.
+        patience: seconds until the coordinator is there.
+        hosted: the coordinator, in the process that it runs in.
+
+    Raises:
+        OSError: the coordinator is not there.
     """
 
-    def __init__(self, store: Any, rank: int, count: int, keeps_others: bool) -> None:
-        self.store = store
+    def __init__(self, address: str, rank: int, start: str, patience: float, hosted: Coordinator | None) -> None:
         self.rank = rank
-        self.count = count
-        self.keeps_others = keeps_others
         #: what is wrong; None while nothing is
         self.fault: str | None = None
         #: exchanges that this process came to, by group
         self.met: Counter[tuple[int, ...]] = Counter()
+        self._address, self._hosted = address, hosted
+        self._process = os.getpid()  # a fork of it says nothing
         #: told of a fault, each by None
-        self.waiting: set[queue.SimpleQueue[Any]] = set()
+        self._waiting: set[queue.SimpleQueue[Any]] = set()
+        #: those that wait for the others of an exchange, by its group and number
+        self._meeting: dict[tuple[tuple[int, ...], int], queue.SimpleQueue[Any]] = {}
+        #: what the coordinator says when all processes are there
+        self._begins: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        #: exchanges that are being computed, and since when
+        self._inside: dict[int, tuple[tuple[int, ...], str, float]] = {}
         self._main = threading.main_thread().ident
-        self._raised = threading.Event()
-        self._failed: BaseException | None = None
-        self._ended = False
-        self._idle = float(os.environ.get(IDLE, _IDLE))
-        self._limit = float(os.environ.get(LIMIT, _LIMIT))
+        self._noted, self._raised, self._ended = threading.Event(), threading.Event(), threading.Event()
+        self._noting = threading.Lock()
+        self._unanswered = 0
+        self._line = Line(address, patience)
+        self._line.listen(self._hear, "weft-attendance")
+        self._line.send("hello", rank, start)
 
     # what this process says of itself
 
-    def begin(self, address: str) -> None:
-        """Begin to give signs of life, and to look for those of the others."""
-        threading.Thread(target=self._beat, name="weft-attendance", daemon=True).start()
+    def begin(self) -> Any:
+        """Begin to give signs of life, and wait until all processes are there; what the coordinator then says.
+
+        Raises:
+            ProcessFault: one of them has failed, or does not come.
+        """
+        threading.Thread(target=self._beat, name="weft-alive", daemon=True).start()
         hook = sys.excepthook
 
         def note(kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None) -> None:
             hook(kind, error, traceback)
-            self._failed = error
-            self._raised.set()
+            self._fail(error)
 
         sys.excepthook = note
         atexit.register(self._end)
-        _on_abort(self, address)
+        _on_abort(self._abort)
+        return self.wait(self._begins)
 
     def _beat(self) -> None:
-        beats, spent, idle_since = 0, time.process_time(), time.monotonic()
-        while not self._ended:
-            now = time.process_time()
+        spent, idle_since = time.process_time(), time.monotonic()
+        while not self._ended.wait(_BEAT):
+            now, moment = time.process_time(), time.monotonic()
             if now - spent > _BUSY * _BEAT:
-                idle_since = time.monotonic()
+                idle_since = moment
             spent = now
-            beats += 1
-            try:
-                sign = {"beats": beats, "idle": time.monotonic() - idle_since, "at": self.place()}
-                self.store.key_value_set(f"weft/alive/{self.rank}", json.dumps(sign), True)
-                if self.fault is None:
-                    fault = self._get("weft/fault")
-                    if fault is not None:
-                        self._note(fault)
-            except Exception:
-                return  # the coordinator is gone; the process ends by what notices that
-            time.sleep(_BEAT)
+            inside = [(group, what, moment - since) for group, what, since in list(self._inside.values())]
+            self._line.send("alive", moment - idle_since, self.place(), inside, _jax_compat.stage())
+            self._unanswered += 1
+            if self._unanswered > _UNANSWERED:
+                self._note(
+                    f"the coordinator at {self._address} gives no sign of life since {_UNANSWERED * _BEAT:.0f} s"
+                )
 
     def place(self) -> str:
         """Where the program's main thread is, in code that is not weft's."""
-        frame = sys._current_frames().get(self._main or 0)
+        frame: types.FrameType | None
+        if threading.get_ident() == self._main:
+            frame = sys._getframe()
+        else:
+            frame = sys._current_frames().get(self._main or 0)
         while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY):
             frame = frame.f_back
         return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
-    def _get(self, key: str) -> str | None:
-        try:
-            found: str = self.store.key_value_try_get(key)
-        except Exception as error:
-            if "NOT_FOUND" in str(error):
-                return None
-            raise
-        return found
-
     # faults
 
-    def declare(self, fault: str) -> None:
-        """Tell all processes what is wrong; the first to do so is believed."""
-        try:
-            self.store.key_value_set("weft/fault", fault)
-        except Exception:
-            with contextlib.suppress(Exception):
-                fault = self._get("weft/fault") or fault
-        self._note(fault)
+    def _hear(self, message: Any) -> None:
+        """Something comes from the coordinator, or None when it is gone."""
+        self._unanswered = 0
+        if message is None:
+            self._note(f"the coordinator at {self._address} is gone, which rank {self.rank} was connected to")
+        elif message[0] == "begin":
+            self._begins.put((message[1],))
+        elif message[0] == "met":
+            _, group, number, found = message
+            waiting = self._meeting.pop((tuple(group), number), None)
+            if waiting is not None:
+                waiting.put((found,))
+        elif message[0] == "fault":
+            self._note(message[1])
+
+    def declare(self, fault: str, kind: str = "fault") -> None:
+        """Tell all processes what is wrong, and learn what was wrong first.
+
+        Args:
+            fault: what is wrong.
+            kind: ``"symptom"`` for what may follow from something else.
+        """
+        self._line.send(kind, fault)
+        if not self._noted.wait(_TOLD):
+            self._note(fault)
 
     def _note(self, fault: str) -> None:
-        if self.fault is not None:
-            return
-        self.fault = fault
-        for waiting in list(self.waiting):
+        with self._noting:
+            if self.fault is not None or self._ended.is_set():
+                return
+            self.fault = fault
+        self._noted.set()
+        for waiting in list(self._waiting):
             waiting.put(None)
         threading.Thread(target=self._end_soon, name="weft-last", daemon=True).start()
 
     def _end_soon(self) -> None:
-        """End the process if the program does not come to raise the error."""
-        place = self.place()
+        """End the process if the program does not come to raise the error, or does not end with it."""
         if not self._raised.wait(_LAST):
-            self.stop(f"{self.fault}\n(rank {self.rank} did not come to say so: it was at {place})")
+            self._stop(
+                f"{self.fault}\n(rank {self.rank} does not come to say so: it is at {self.place() or 'no line'})"
+            )
+        time.sleep(_ENDS)
+        self._stop(f"{self.fault}\n(rank {self.rank} has not ended since: it is at {self.place() or 'no line'})")
 
-    def stop(self, message: str) -> None:
+    def _stop(self, message: str) -> NoReturn:
         """End the process at once with a message."""
         _leave(f"weft.parallel.ProcessFault: {message}\n")
 
@@ -158,6 +185,24 @@ class Attendance:
         if self.fault is not None:
             self._raised.set()
             raise ProcessFault(self.fault)
+
+    def _fail(self, error: BaseException) -> None:
+        """The program ends with an error."""
+        if os.getpid() != self._process:
+            return
+        self._raised.set()
+        if not isinstance(error, ProcessFault):
+            place = _where(error)
+            self.declare(f"rank {self.rank} raised {type(error).__name__}: {error}{place and f' ({place})'}")
+
+    def _abort(self) -> None:
+        """A library aborts the process, as it does when another process has closed a connection between them."""
+        if os.getpid() != self._process:
+            return
+        self.declare(f"rank {self.rank} was aborted; it was at {self.place()}", "symptom")
+        if threading.get_ident() == self._main:
+            self._stop(f"{self.fault}")
+        threading.Event().wait()  # the program comes to raise the error, or the process ends without
 
     # exchanges
 
@@ -175,98 +220,54 @@ class Attendance:
         Raises:
             ProcessFault: one is gone, hangs, has failed, or came with something else.
         """
-        self.raise_fault()
         self.met[group] += 1
         number = self.met[group]
-        room = f"weft/meet/{'-'.join(map(str, group))}"
-        place = self.place()
+        found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._meeting[group, number] = found
+        self._line.send("meet", group, number, what, self.place(), details)
+        return list(self.wait(found))
+
+    def compute(self, group: tuple[int, ...], what: str, results: queue.SimpleQueue[Any]) -> Any:
+        """What comes of an exchange that all have come to, into a queue.
+
+        Args:
+            group: the ranks that take part.
+            what: the exchange, for messages.
+            results: gets a tuple of the result.
+
+        Raises:
+            ProcessFault: something is wrong.
+        """
+        self._inside[id(results)] = (group, f"{what} ({self.place()})", time.monotonic())
         try:
-            self.store.key_value_set(f"{room}/{number}/{self.rank}", json.dumps([what, place, details]))
-        except Exception as error:
-            self._lose(error)
-        found = {self.rank: [what, place, details]}
-        for other in group:
-            if other != self.rank:
-                found[other] = self._await(f"{room}/{number}/{other}", other, f"{what} ({place}, exchange {number})")
-        if number > 1:  # all have read what was written for the exchange before
-            self.store.key_value_delete(f"{room}/{number - 1}/{self.rank}")
-        if len({came[0] for came in found.values()}) > 1:
-            lines = "".join(f"\n  rank {rank}: {came[0]} ({came[1]})" for rank, came in sorted(found.items()))
-            self.declare(f"the processes came to exchange {number} of {list(group)} with different operations:{lines}")
-            self.raise_fault()
-        return [found[rank][2] for rank in group]
-
-    def _await(self, key: str, other: int, what: str) -> Any:
-        """What another process wrote, when it did."""
-        began = time.monotonic()
-        seen, seen_at = -1, began
-        slice_ms = 200
-        while True:
-            try:
-                return json.loads(self.store.blocking_key_value_get(key, slice_ms))
-            except Exception as error:
-                if "DEADLINE_EXCEEDED" not in str(error):
-                    self._lose(error)
-            self.raise_fault()
-            now = time.monotonic()
-            ended = self._get(f"weft/{_ENDED}/{other}")
-            sign = json.loads(self._get(f"weft/alive/{other}") or '{"beats": 0, "idle": 0, "at": ""}')
-            if sign["beats"] != seen:
-                seen, seen_at = sign["beats"], now
-            waited = f"rank {self.rank} waits for it in {what}"
-            if ended is not None and self._get(key) is None:
-                self.declare(f"rank {other} has ended{ended}; {waited}")
-            elif now - seen_at > _GONE:
-                self.declare(f"rank {other} gives no sign of life since {now - seen_at:.0f} s; {waited}")
-            elif min(sign["idle"], now - began) > self._idle:
-                self.declare(
-                    f"rank {other} does nothing since {sign['idle']:.0f} s, at {sign['at']}; {waited} ({IDLE}="
-                    f"{self._idle:g} says how long it may)"
-                )
-            elif now - began > self._limit:
-                self.declare(f"rank {other} does not come since {now - began:.0f} s, it is at {sign['at']}; {waited}")
-            self.raise_fault()
-
-    def _lose(self, error: Exception) -> None:
-        """Raise that the coordinator is gone."""
-        self.declare(f"the coordinator cannot be reached ({str(error).splitlines()[0]})")
-        self.raise_fault()
+            return self.wait(results)
+        finally:
+            del self._inside[id(results)]
 
     def wait(self, results: queue.SimpleQueue[Any]) -> Any:
-        """What comes into a queue, or the error if something is wrong before."""
-        self.waiting.add(results)
+        """What comes into a queue, in a tuple, or the error if something is wrong before."""
+        self._waiting.add(results)
         try:
-            if self.fault is not None:
-                results.put(None)
+            self.raise_fault()
             found = results.get()
         finally:
-            self.waiting.discard(results)
+            self._waiting.discard(results)
         if found is None:
             self.raise_fault()
-        return found
+        return found[0]
 
     # the end
 
     def _end(self) -> None:
-        failed = self._failed
-        if failed is not None and not isinstance(failed, ProcessFault):
-            place = _where(failed)
-            self.declare(f"rank {self.rank} raised {type(failed).__name__}: {failed}{place and f' ({place})'}")
-        try:
-            word = "" if failed is None else f" with {type(failed).__name__}"
-            self.store.key_value_set(f"weft/{_ENDED}/{self.rank}", word, True)
-            if self.keeps_others and self.fault is None:
-                self._await_others()
-        except Exception:
-            pass
-        self._ended = True
+        if os.getpid() != self._process:
+            return
+        self._line.send("ended")
+        self._ended.set()
+        if self._hosted is not None:  # the others need it as long as they run
+            self._line.close()
+            self._hosted.unneeded.wait()
         if self.fault is not None:  # threads may wait for ever for what does not come
             _leave()
-
-    def _await_others(self) -> None:
-        for other in range(self.count):
-            while other != self.rank and self._get(f"weft/{_ENDED}/{other}") is None and self.fault is None:
-                time.sleep(_BEAT / 5)
 
 
 def _leave(message: str = "") -> NoReturn:
@@ -294,13 +295,12 @@ def _where(error: BaseException) -> str:
 _handlers: list[Any] = []
 
 
-def _on_abort(attendance: Attendance, address: str) -> None:
-    """Say what happened where the connection to the coordinator aborts the process, which it does when it is lost."""
+def _on_abort(call: Any) -> None:
+    """Call a function where a library aborts the process."""
 
     def handle(number: int) -> None:
         del number
-        rank = attendance.rank
-        attendance.stop(f"rank {rank} has lost the coordinator at {address}; it was at {attendance.place()}")
+        call()
 
     handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(handle)
     _handlers.append(handler)

@@ -17,7 +17,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from weft.core.primitive import ACROSS, Primitive
-from weft.parallel.processes import processes
+from weft.parallel.processes import attending
 
 #: the axis of devices that the implementations of exchanges name
 AXIS: Final = "ranks"
@@ -76,19 +76,19 @@ class Together:
         self._compiled: Callable[..., Any] | None = None
 
     def __call__(self, *arrays: Any) -> Any:
-        attendance = processes().attendance
-        assert attendance is not None
         name = self.primitive.name.removesuffix("Across")
-        attendance.meet(self.group, self._said(name, arrays))
+        attendance = attending(name)
+        said = self._said(name, arrays)
+        attendance.meet(self.group, said)
         mesh = mesh_of(self.group)
         if self._compiled is None:
             self._compiled = jax.jit(over(self.primitive.bound(self.attrs), mesh))
         results: queue.SimpleQueue[Any] = queue.SimpleQueue()
         job = functools.partial(_run, self._compiled, arrays, NamedSharding(mesh, PartitionSpec()))
         begin(self.group, job, results)
-        value, error = attendance.wait(results)
+        value, error = attendance.compute(self.group, said, results)
         if error is not None:
-            attendance.declare(f"{name} failed on rank {attendance.rank}: {error}")
+            attendance.declare(f"{name} failed on rank {attendance.rank}: {error}", "symptom")
             attendance.raise_fault()
         return value
 
@@ -133,9 +133,9 @@ def _worker(group: tuple[int, ...]) -> queue.SimpleQueue[Any]:
         while True:
             job, results = jobs.get()
             try:
-                results.put((job(), None))
+                results.put(((job(), None),))
             except BaseException as error:
-                results.put((None, error))
+                results.put(((None, error),))
 
     threading.Thread(target=work, name="weft-exchange", daemon=True).start()
     return jobs

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import queue
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -14,17 +15,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from weft import _jax_compat
-from weft.parallel.processes import COORDINATOR
+from weft.parallel.coordinator import PATIENCE, Coordinator
+from weft.parallel.processes import COORDINATOR, JOINED, RESTARTS, coordinator
+from weft.parallel.wire import Line
 
-#: seconds that processes have to end by themselves after one failed, and after they were asked to
-_GRACE, _ASKED = 8.0, 3.0
+#: seconds that processes have to end by themselves after something went wrong, and after they were asked to
+_GRACE, _ASKED = 6.0, 3.0
+#: seconds between two tries to reach a coordinator that still runs the start before
+_AGAIN: Final = 0.2
 #: lines of its log that are shown of a process that failed
 _SHOWN: Final = 20
 #: what the library that exchanges data prints when it begins
 _NOISE: Final = "[Gloo] Rank "
-#: environment variable: how many times the program was started before
-RESTARTS: Final = "WEFT_RESTARTS"
+#: seconds between two looks at whether the processes are there, and at whether they compute
+_TICK, _LOOK = 0.05, 0.5
+#: units of processor time between the latter that count as computing, since signs of life take some, too
+_BUSY: Final = 3
 INTERRUPTED: Final = 130
 
 
@@ -53,13 +59,6 @@ class Plan:
     show: frozenset[int] = field(default_factory=lambda: frozenset({0}))
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def launch(plan: Plan) -> int:
     """Run a plan.
 
@@ -72,7 +71,12 @@ def launch(plan: Plan) -> int:
     """
     status = 0
     for attempt in range(plan.restarts + 1):
-        status = _Run(plan, attempt).wait()
+        try:
+            run = _Run(plan, attempt)
+        except OSError as error:
+            print(f"weft launch: the coordinator at {plan.address or 'a free port'}: {error}", file=sys.stderr)
+            return 1
+        status = run.wait()
         if status in (0, INTERRUPTED) or attempt == plan.restarts:
             break
         print(f"weft launch: starting again, {plan.restarts - attempt} times more at most", file=sys.stderr)
@@ -84,24 +88,46 @@ class _Run:
 
     def __init__(self, plan: Plan, attempt: int) -> None:
         self.plan = plan
-        hosts = plan.first == 0
-        address = plan.address or f"127.0.0.1:{free_port()}"
-        # one member more than processes: this one, by which they are told of what happens to others
-        self.coordinator: Any = _jax_compat.coordinator(address, plan.workers + 1) if hosts else None
-        self.store: Any = None
+        self.coordinator: Coordinator | None = None
+        address = plan.address
+        if plan.first == 0:
+            self.coordinator = coordinator(address or "127.0.0.1:0", plan.workers, str(attempt))
+            address = self.coordinator.address
+        #: what is wrong, and with which process, if anything is
+        self.fault: tuple[str, int | None] | None = None
+        self.line = self._watching(address, attempt)
         plan.log_dir.mkdir(parents=True, exist_ok=True)
         self.logs = {rank: plan.log_dir / f"worker_{rank}.log" for rank in self.ranks}
+        #: when they are looked at next, and the processor time that they had taken before
+        self.looks_at = 0.0
+        self.spent: dict[int, int] = {}
+        #: they are not waited for before the end, so that their numbers stay theirs
         self.workers = {rank: self._start(rank, address, attempt) for rank in self.ranks}
         self.shown = [self.logs[rank].open(errors="replace") for rank in self.ranks if rank in plan.show]
-        if hosts:
-            threading.Thread(target=self._connect, args=(address,), daemon=True).start()
 
     @property
     def ranks(self) -> range:
         return range(self.plan.first, self.plan.first + self.plan.local_workers)
 
-    def _connect(self, address: str) -> None:
-        self.store = _jax_compat.member(address, self.plan.workers, 300)
+    def _watching(self, address: str, attempt: int) -> Line:
+        """A connection to the coordinator, when it is there."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            line = Line(address, until - time.monotonic())
+            said: queue.SimpleQueue[Any] = queue.SimpleQueue()
+            line.listen(said.put, "weft-launch")
+            line.send("watch", self.plan.first, self.plan.local_workers, str(attempt))
+            answer = said.get()
+            if answer is not None and answer[0] == "watching":
+                threading.Thread(target=self._listen, args=(said,), daemon=True).start()
+                return line
+            line.close()  # the other launcher has not started again yet
+            time.sleep(_AGAIN)
+
+    def _listen(self, said: queue.SimpleQueue[Any]) -> None:
+        while (message := said.get()) is not None:
+            if message[0] == "fault":
+                self.fault = message[1], message[2]
 
     def _start(self, rank: int, address: str, attempt: int) -> subprocess.Popen[bytes]:
         host, _, port = address.rpartition(":")
@@ -113,9 +139,11 @@ class _Run:
             "DEVICE_ID": place, "LOCAL_RANK": place, "LOCAL_WORLD_SIZE": str(plan.local_workers),
             "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2"),
         }  # fmt: skip
-        with self.logs[rank].open("wb") as log:  # written to by the process itself, whatever happens to this one
+        environment = {name: value for name, value in os.environ.items() if name != JOINED}
+        self.logs[rank].write_bytes(b"")
+        with self.logs[rank].open("ab") as log:  # written to by the process itself, whatever happens to this one
             return subprocess.Popen(
-                plan.command, env={**os.environ, **told}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                plan.command, env={**environment, **told}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )  # fmt: skip
 
@@ -138,60 +166,98 @@ class _Run:
             return INTERRUPTED
         finally:
             signal.signal(signal.SIGTERM, previous)
-            self._end(signal.SIGTERM)
-            if self.store is not None:  # before the coordinator, or the loss of that would end this process
-                self.store.shutdown()
+            if any(_status(worker) is None for worker in self.workers.values()):
+                self._end(signal.SIGTERM)
+            for worker in self.workers.values():
+                worker.wait()
+            self.line.close()
+            if self.coordinator is not None:
+                self.coordinator.close()
             self._show()
             for shown in self.shown:
                 shown.close()
 
     def _watch(self) -> int:
-        failed: tuple[int, int] | None = None
+        ended: dict[int, int] = {}
         until = float("inf")
-        while True:
-            running = [rank for rank, worker in self.workers.items() if worker.poll() is None]
-            ended = [(rank, worker.returncode) for rank, worker in self.workers.items() if worker.returncode]
-            if ended and failed is None:
-                failed = ended[0]
+        while len(ended) < len(self.workers) and time.monotonic() < until:
+            for rank, worker in self.workers.items():
+                status = None if rank in ended else _status(worker)
+                if status is not None:
+                    ended[rank] = status
+                    self.line.send("gone", rank, _ending(status), status != 0)
+            if until == float("inf") and (self.fault is not None or any(ended.values())):
                 until = time.monotonic() + _GRACE
-                self._tell(*failed)
+            if time.monotonic() > self.looks_at:
+                self.looks_at = time.monotonic() + _LOOK
+                self._see([rank for rank in self.workers if rank not in ended])
             self._show()
-            if not running or time.monotonic() > until:
-                break
-            time.sleep(0.05)
-        if failed is None:
+            time.sleep(_TICK)
+        fault = self.fault
+        late = [rank for rank in self.workers if rank not in ended]
+        failed = [rank for rank, status in ended.items() if status]  # those that launch has ended say nothing new
+        if not failed and not late and fault is None:
             return 0
-        self._report(*failed)
-        return failed[1] if failed[1] > 0 else 128 - failed[1]
+        self._end(signal.SIGTERM)
+        for rank in late:
+            self._note(rank, fault)
+        culprit = fault[1] if fault is not None and fault[1] in self.workers else [*failed, *late, *self.workers][0]
+        self._report(culprit, fault)
+        status = ended[culprit] if culprit in failed else 1
+        return status if status > 0 else 128 - status
 
-    def _tell(self, rank: int, status: int) -> None:
-        """Tell the others how a process ended, if it did not say so itself."""
-        if self.store is None:
-            return
-        try:
-            self.store.key_value_set("weft/fault", f"rank {rank} {_ending(status)}")
-        except Exception:
-            return  # it was said
+    def _see(self, running: list[int]) -> None:
+        """Tell which processes compute: they may not come to say so themselves."""
+        spent = {rank: found for rank in running if (found := _spent(self.workers[rank])) is not None}
+        if spent:
+            self.line.send("seen", [rank for rank, found in spent.items() if found > self.spent.get(rank, 0) + _BUSY])
+        self.spent = spent
 
-    def _report(self, rank: int, status: int) -> None:
-        log = self.logs[rank]
-        print(f"weft launch: rank {rank} {_ending(status)}; the end of {log}:", file=sys.stderr)
+    def _note(self, rank: int, fault: tuple[str, int | None] | None) -> None:
+        """Say in the log of a process that it was ended, and why, since it did not come to do so."""
+        why = "a process failed" if fault is None else fault[0]
+        with self.logs[rank].open("a") as log:
+            log.write(f"weft.parallel.ProcessFault: {why}\n(rank {rank} had not ended: weft launch ended it)\n")
+
+    def _report(self, rank: int, fault: tuple[str, int | None] | None) -> None:
+        log, status = self.logs[rank], _status(self.workers[rank])
+        if fault is not None:
+            print(f"weft launch: {fault[0]}", file=sys.stderr)
+        how = "" if status is None else f" {_ending(status)}"
+        print(f"weft launch: rank {rank}{how}; the end of {log}:", file=sys.stderr)
         lines = [line for line in log.read_text(errors="replace").splitlines() if not line.startswith(_NOISE)]
         for line in lines[-_SHOWN:]:
             print(f"  {line}", file=sys.stderr)
 
     def _end(self, asked: signal.Signals) -> None:
-        """End all processes that run, first by asking."""
+        """End all processes, and those that they started, first by asking."""
         for how, patience in ((asked, _ASKED), (signal.SIGKILL, _ASKED)):
             for worker in self.workers.values():
-                if worker.poll() is None:
-                    try:
-                        os.killpg(worker.pid, how)
-                    except ProcessLookupError:
-                        continue
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(worker.pid, how)
+                    os.killpg(worker.pid, signal.SIGCONT)  # one that was stopped
             until = time.monotonic() + patience
-            while any(worker.poll() is None for worker in self.workers.values()) and time.monotonic() < until:
-                time.sleep(0.02)
+            while any(_status(worker) is None for worker in self.workers.values()) and time.monotonic() < until:
+                time.sleep(_TICK / 5)
+
+
+def _spent(worker: subprocess.Popen[bytes]) -> int | None:
+    """The processor time that a process has taken, in the system's unit; None where the system does not say."""
+    try:
+        fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[11]) + int(fields[12])
+
+
+def _status(worker: subprocess.Popen[bytes]) -> int | None:
+    """The status of a process that has ended, or the negative number of the signal that ended it."""
+    if worker.returncode is not None:
+        return worker.returncode
+    found = os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
 def _ending(status: int) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from weft import _jax_compat
 from weft.context import set_processes
 from weft.parallel.attendance import Attendance
+from weft.parallel.coordinator import PATIENCE, Coordinator
+from weft.parallel.wire import free_port, parted
 
 #: the address of the coordinator that `weft launch` runs
 COORDINATOR: Final = "WEFT_COORDINATOR"
@@ -24,10 +26,10 @@ _LOCAL_RANKS: Final = ("DEVICE_ID", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
 _LOCAL_COUNTS: Final = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 #: where the first process, or the coordinator of a launcher, can be reached
 _ADDRESSES: Final = (("MASTER_ADDR", "MASTER_PORT"), ("MS_SCHED_HOST", "MS_SCHED_PORT"))
-#: seconds until all processes must be there
-_PATIENCE: Final = 300
-#: where the seed of all is
-_SEED: Final = "weft/seed"
+#: environment variable: how many times the program was started before
+RESTARTS: Final = "WEFT_RESTARTS"
+#: environment variable: which process has joined the others; those that it starts are not of the program
+JOINED: Final = "WEFTJOINED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,9 @@ class Processes:
         count: how many there are.
         local_rank: number of this one among those of this machine.
         local_count: how many there are on this machine.
-        attendance: by which they know of each other; None for one process.
+        attendance: by which they know of each other; None for one process, and for one that a member has started.
         seed: a number that the first drew for all: random numbers for which no seed was set are the same in each, as
-            weights that all have must be; None for one process.
+            weights that all have must be; None as `attendance` is.
     """
 
     rank: int = 0
@@ -53,13 +55,26 @@ class Processes:
 
 
 _processes = Processes()
-#: what coordinates the processes, in that which does so
-_coordinator: Any = None
 
 
 def processes() -> Processes:
     """The processes of this program."""
     return _processes
+
+
+def attending(what: str) -> Attendance:
+    """By which this process meets the others.
+
+    Args:
+        what: what it meets them for, for messages.
+
+    Raises:
+        RuntimeError: it takes no part.
+    """
+    found = _processes
+    if found.attendance is None:
+        raise RuntimeError(f"{what}: a process that rank {found.rank} of {found.count} has started takes no part in it")
+    return found.attendance
 
 
 def _number(environment: Mapping[str, str], names: tuple[str, ...], default: int) -> int:
@@ -87,10 +102,10 @@ def address_by(environment: Mapping[str, str]) -> str | None:
 
 def join() -> None:
     """Connect this process with the others of its program, if a launcher says that there are any and where."""
-    global _processes, _coordinator
+    global _processes
     _, count = count_by(os.environ)
     address = address_by(os.environ)
-    if count <= 1 or address is None or _processes.attendance is not None:
+    if count <= 1 or address is None:
         return
     rank = _number(os.environ, _RANKS, -1)
     if not 0 <= rank < count:
@@ -98,23 +113,29 @@ def join() -> None:
             f"a launcher says that {count} processes meet at {address}, but not which one this is: one of "
             f"{', '.join(_RANKS)} must be set to 0 to {count - 1}"
         )
-    if COORDINATOR not in os.environ and rank == 0:
-        _coordinator = _jax_compat.coordinator(address, count)
-    try:
-        store = _jax_compat.member(address, rank, _PATIENCE)
-    except Exception as error:
-        raise RuntimeError(f"rank {rank} of {count} could not reach the others at {address}: {error}") from None
-    _jax_compat.compute_among(store, address, rank, count)
-    attendance = Attendance(store, rank, count, keeps_others=_coordinator is not None)
-    if rank == 0:
-        store.key_value_set(_SEED, str(int.from_bytes(os.urandom(4), "little")))
-    _processes = Processes(
-        rank=rank,
-        count=count,
-        local_rank=_number(os.environ, _LOCAL_RANKS, rank),
-        local_count=_number(os.environ, _LOCAL_COUNTS, count),
-        attendance=attendance,
-        seed=int(store.blocking_key_value_get(_SEED, _PATIENCE * 1000)),
-    )
+    place = _number(os.environ, _LOCAL_RANKS, rank), _number(os.environ, _LOCAL_COUNTS, count)
     set_processes(rank=rank, count=count)
-    attendance.begin(address)
+    if os.environ.get(JOINED):  # a process that a member started knows whose it is, and takes no part
+        _processes = Processes(rank, count, *place)
+        return
+    start, launched = os.environ.get(RESTARTS, "0"), COORDINATOR in os.environ
+    hosted = None if launched or rank else coordinator(address, count, start)
+    try:
+        attendance = Attendance(address, rank, start, 0 if launched else PATIENCE, hosted)
+    except OSError as error:
+        raise RuntimeError(f"rank {rank} of {count} could not reach the coordinator at {address}: {error}") from None
+    os.environ[JOINED] = str(os.getpid())
+    _jax_compat.compute_among(attendance.begin(), rank, count, int(PATIENCE))
+    _processes = Processes(rank, count, *place, attendance, _jax_compat.number_of_all(int(PATIENCE)))
+
+
+def coordinator(address: str, count: int, start: str) -> Coordinator:
+    """Begin to coordinate the processes of a program.
+
+    Args:
+        address: host and port at which they reach it; port 0 for a free one.
+        count: how many there are.
+        start: which start of the program this is.
+    """
+    place = f"{parted(address)[0]}:{free_port()}"
+    return Coordinator(address, count, place, start, _jax_compat.coordinator(place, count))

@@ -21,7 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from weft.cache import programs
 from weft.core import tensor as tensor_module
 from weft.parallel import exchange
-from weft.parallel.processes import processes
+from weft.parallel.processes import attending, processes
 
 #: operands of which the types are named where processes come with different ones
 _NAMED: Final = 6
@@ -70,22 +70,30 @@ def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> 
     Raises:
         ProcessFault: a process is gone, or came with something else.
     """
-    attendance = agree(_said(name, arrays))
-    group = tuple(range(processes().count))
+    said = _said(name, arrays)
+    group = _processes_of(arrays)
+    attendance = agree(said, group)
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     exchange.begin(group, functools.partial(_run, function, arrays), results)
-    value, error = attendance.wait(results)
+    value, error = attendance.compute(group, said, results)
     if error is not None:
-        attendance.declare(f"{name} failed on rank {attendance.rank}: {error}")
+        attendance.declare(f"{name} failed on rank {attendance.rank}: {error}", "symptom")
         attendance.raise_fault()
     return value
 
 
-def agree(what: str) -> Any:
-    """Make sure that all processes have come to the same.
+def _processes_of(arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The processes that have parts of some arrays."""
+    found = [array.sharding.device_set for array in arrays if spans(array)]
+    return tuple(sorted({device.process_index for devices in found for device in devices}))
+
+
+def agree(what: str, group: tuple[int, ...] | None = None) -> Any:
+    """Make sure that processes have come to the same.
 
     Args:
         what: to what this one has.
+        group: their ranks; None for all.
 
     Returns:
         Attendance: by which they know of each other.
@@ -93,9 +101,8 @@ def agree(what: str) -> Any:
     Raises:
         ProcessFault: a process is gone, or came to something else.
     """
-    attendance = processes().attendance
-    assert attendance is not None
-    attendance.meet(tuple(range(processes().count)), what)
+    attendance = attending(what)
+    attendance.meet(tuple(range(processes().count)) if group is None else group, what)
     return attendance
 
 
@@ -165,5 +172,5 @@ def whole(array: Any) -> Any:
 
 
 if processes().count > 1:
-    programs.run_by(Spanning)
+    programs.call_by(Spanning)
     tensor_module.read_by(whole)

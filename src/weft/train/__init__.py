@@ -60,20 +60,37 @@ if TYPE_CHECKING:
         async_ckpt_thread_status,
         ckpt_to_safetensors,
         load_checkpoint_async,
-        load_distributed_checkpoint,
         safetensors_to_ckpt,
     )
     from weft.train.counted_metrics import ConfusionMatrix, ConfusionMatrixMetric
+    from weft.train.distributed import load_distributed_checkpoint, save_distributed_checkpoint
     from weft.train.interruption import BackupAndRestore, ReduceLROnPlateau
     from weft.train.likeness_metrics import BleuScore, CosineSimilarity, OcclusionSensitivity, Perplexity
     from weft.train.surface_metrics import Dice, HausdorffDistance, MeanSurfaceDistance, RootMeanSquareDistance
+    from weft.train.transforming import (
+        build_searched_strategy,
+        load_segmented_checkpoints,
+        merge_pipeline_strategys,
+        merge_sliced_parameter,
+        rank_list_for_transform,
+        restore_group_info_list,
+        save_param_strategy_file,
+        transform_checkpoint_by_rank,
+        transform_checkpoints,
+        unified_safetensors,
+    )
 else:
     __getattr__, __dir__ = lazily.lazily(
         __name__,
         {
             "weft.train.converting": (
-                "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint_async load_distributed_checkpoint "
-                "safetensors_to_ckpt"
+                "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint_async safetensors_to_ckpt"
+            ),
+            "weft.train.distributed": "load_distributed_checkpoint save_distributed_checkpoint",
+            "weft.train.transforming": (
+                "build_searched_strategy load_segmented_checkpoints merge_pipeline_strategys merge_sliced_parameter "
+                "rank_list_for_transform restore_group_info_list save_param_strategy_file transform_checkpoint_by_rank "
+                "transform_checkpoints unified_safetensors"
             ),
             "weft.train.interruption": "BackupAndRestore ReduceLROnPlateau",
             "weft.train.counted_metrics": "ConfusionMatrix ConfusionMatrixMetric",
@@ -97,7 +114,9 @@ __all__ = [
     "load_checkpoint", "load_param_into_net", "save_checkpoint", "wait_for_checkpoints",
     "SummaryCollector", "SummaryRecord",
     "BackupAndRestore", "ReduceLROnPlateau",
-    "async_ckpt_thread_status", "ckpt_to_safetensors", "load_checkpoint_async", "load_distributed_checkpoint",
-    "safetensors_to_ckpt",
+    "async_ckpt_thread_status", "ckpt_to_safetensors", "load_checkpoint_async", "safetensors_to_ckpt",
     "LossScaler", "build_train_network", "custom_mixed_precision",
+    "build_searched_strategy", "load_distributed_checkpoint", "load_segmented_checkpoints", "merge_pipeline_strategys",
+    "merge_sliced_parameter", "rank_list_for_transform", "restore_group_info_list", "save_distributed_checkpoint",
+    "save_param_strategy_file", "transform_checkpoint_by_rank", "transform_checkpoints", "unified_safetensors",
 ]  # fmt: skip

@@ -361,10 +361,12 @@ class CheckpointConfig:
         save_checkpoint_seconds: every so many seconds, if not by steps.
         keep_checkpoint_max: keep the newest of them; 0 or None keeps all.
         keep_checkpoint_per_n_minutes: accepted.
-        integrated_save: see `save_checkpoint`.
+        integrated_save: see `save_checkpoint`; with False several processes need folders of their own.
         async_save: see `save_checkpoint`.
         saved_network: save this network instead of the trained one.
         append_info: further values to save: ``"epoch_num"``, ``"step_num"``, or dicts of them.
+        crc_check: see `save_checkpoint`.
+        format: ``"ckpt"`` or ``"safetensors"``.
         kwargs: accepted.
 
     Example:
@@ -382,8 +384,12 @@ class CheckpointConfig:
         async_save: bool = False,
         saved_network: Cell | None = None,
         append_info: list[Any] | None = None,
+        crc_check: bool = False,
+        format: str = "ckpt",
         **kwargs: Any,
     ) -> None:
+        if format not in ("ckpt", "safetensors"):
+            raise ValueError(f"CheckpointConfig: format must be 'ckpt' or 'safetensors', not {format!r}")
         for what, value in (
             ("save_checkpoint_steps", save_checkpoint_steps),
             ("save_checkpoint_seconds", save_checkpoint_seconds),
@@ -403,11 +409,19 @@ class CheckpointConfig:
         self.async_save = async_save
         self.saved_network = saved_network
         self.append_info = list(append_info or [])
+        self.crc_check = crc_check
+        self.format = format
         self.settings = kwargs
 
 
+def _trained(facts: Any) -> list[Any]:
+    """What a run trains: the parameters of the network and the optimizer, and the buffers of the network."""
+    buffers = [item for item in facts.network.state_dict().items() if not isinstance(item[1], Parameter)]
+    return [*facts.train_network.get_parameters(), *[{"name": name, "data": value} for name, value in buffers]]
+
+
 class ModelCheckpoint(Callback):
-    """Saves the network while it trains, as ``prefix-epoch_step.ckpt``.
+    """Saves the network and the optimizer while they train, as ``prefix-epoch_step.ckpt``.
 
     Args:
         prefix: start of the file names.
@@ -473,16 +487,22 @@ class ModelCheckpoint(Callback):
         self._last_step = facts.cur_step_num
         self._last_time = time.monotonic()
         step = (facts.cur_step_num - 1) % facts.batch_num + 1 if facts.batch_num else facts.cur_step_num
-        path = self._directory / f"{self._prefix}-{facts.cur_epoch_num}_{step}.ckpt"
+        path = self._directory / f"{self._prefix}-{facts.cur_epoch_num}_{step}.{self._config.format}"
         append: dict[str, Any] = {}
         for item in self._config.append_info:
             if item in ("epoch_num", "step_num"):
                 append[item] = facts.cur_epoch_num if item == "epoch_num" else facts.cur_step_num
             elif isinstance(item, dict):
                 append.update(item)
-        network = self._config.saved_network or facts.network
+        saved = self._config.saved_network or _trained(facts)
         save_checkpoint(
-            network, path, self._config.integrated_save, self._config.async_save, append_dict=append or None
+            saved,
+            path,
+            self._config.integrated_save,
+            self._config.async_save,
+            append_dict=append or None,
+            crc_check=self._config.crc_check,
+            format=self._config.format,
         )
         if path in self._saved:
             self._saved.remove(path)

@@ -60,7 +60,7 @@ def encoded(arrays: Mapping[str, np.ndarray[Any, Any]], texts: Mapping[str, str]
     if facts:  # first, so that a reader finds out if what follows is cut off
         yield _tag(_FACTS, len(facts)) + facts
     for name, array in arrays.items():
-        dims = b"".join(b"\x08" + _varint(size) for size in array.shape)
+        dims = b"".join(b"\x08" + varint(size) for size in array.shape)
         content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         for start in range(0, max(len(content), 1), SLICE):
             yield from _value(name, dims, _NAMES[array.dtype], content[start : start + SLICE])
@@ -93,10 +93,10 @@ def _value(name: str, dims: bytes, kind: str, content: Any) -> Iterator[bytes]:
 
 def _tag(field: int, length: int) -> bytes:
     """The head of a field with a length."""
-    return _varint(field << 3 | _BYTES) + _varint(length)
+    return varint(field << 3 | _BYTES) + varint(length)
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
     found = bytearray()
     while number > 0x7F:
         found.append(number & 0x7F | 0x80)
@@ -118,14 +118,14 @@ def decoded(content: bytes) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, 
     parts: dict[str, list[memoryview]] = {}
     kinds: dict[str, tuple[str, tuple[int, ...]]] = {}
     facts = b""
-    for field, value in _fields(data):
+    for field, value in fields(data):
         if field == 1:
-            name, kind, dims, part = _read_value(_message(value, "a value"))
+            name, kind, dims, part = _read_value(message(value, "a value"))
             if kinds.setdefault(name, (kind, dims)) != (kind, dims):
                 raise Damaged(f"the parts of {name!r} differ in type or shape")
             parts.setdefault(name, []).append(part)
         elif field == _FACTS:
-            facts = bytes(_message(value, "a note"))
+            facts = bytes(message(value, "a note"))
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     texts: dict[str, str] = {}
     for name, (kind, dims) in kinds.items():
@@ -152,22 +152,22 @@ def _checked(content: bytes) -> bytes:
 
 def _read_value(data: memoryview) -> tuple[str, str, tuple[int, ...], memoryview]:
     name, tensor = None, None
-    for field, value in _fields(data):
+    for field, value in fields(data):
         if field == 1:
-            name = _text(value, "a name")
+            name = text(value, "a name")
         elif field == 2:
-            tensor = _message(value, "a tensor")
+            tensor = message(value, "a tensor")
     if name is None or tensor is None:
         raise Damaged("a value has no name or no tensor")
     dims: list[int] = []
     kind, content = "", memoryview(b"")
-    for field, value in _fields(tensor):
+    for field, value in fields(tensor):
         if field == 1:
-            dims += [value] if isinstance(value, int) else _packed(value)
+            dims += [value] if isinstance(value, int) else packed(value)
         elif field == 2:
-            kind = _text(value, "an element type")
+            kind = text(value, "an element type")
         elif field == 3:
-            content = _message(value, "the content of a tensor")
+            content = message(value, "the content of a tensor")
     return name, kind, tuple(dims), content
 
 
@@ -184,7 +184,7 @@ def _array(name: str, kind: str, dims: tuple[int, ...], content: Any) -> np.ndar
     return np.frombuffer(content, dtype).reshape(shape)
 
 
-def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
+def fields(data: memoryview) -> Iterator[tuple[int, Any]]:
     """The fields of a message: number, and an int or bytes."""
     place = 0
     while place < len(data):
@@ -221,7 +221,7 @@ def _read_varint(data: memoryview, place: int) -> tuple[int, int]:
     raise Damaged("a number has more than ten bytes")
 
 
-def _packed(data: memoryview) -> list[int]:
+def packed(data: memoryview) -> list[int]:
     found, place = [], 0
     while place < len(data):
         number, place = _read_varint(data, place)
@@ -229,14 +229,14 @@ def _packed(data: memoryview) -> list[int]:
     return found
 
 
-def _message(value: Any, what: str) -> memoryview:
+def message(value: Any, what: str) -> memoryview:
     if not isinstance(value, memoryview):
         raise Damaged(f"{what} is a number")
     return value
 
 
-def _text(value: Any, what: str) -> str:
+def text(value: Any, what: str) -> str:
     try:
-        return bytes(_message(value, what)).decode()
+        return bytes(message(value, what)).decode()
     except UnicodeDecodeError:
         raise Damaged(f"{what} is no text") from None

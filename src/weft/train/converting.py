@@ -1,4 +1,4 @@
-"""Checkpoint files of one format as files of the other, those of several processes, and reading in the background."""
+"""Checkpoint files of one format as files of the other, and files that are read in the background."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from weft.core.transparency import python_only
 from weft.nn.cell import Cell
-from weft.parallel.processes import processes
 from weft.train.serialization import is_writing, load_checkpoint, save_checkpoint
 
 
+@python_only
 def async_ckpt_thread_status() -> bool:
     """Whether a checkpoint is being written in the background.
 
@@ -24,50 +25,7 @@ def async_ckpt_thread_status() -> bool:
     return is_writing()
 
 
-def load_distributed_checkpoint(
-    network: Cell,
-    checkpoint_filenames: Any = None,
-    predict_strategy: Any = None,
-    train_strategy_filename: Any = None,
-    strict_load: bool = False,
-    dec_key: bytes | None = None,
-    dec_mode: str = "AES-GCM",
-    format: str = "ckpt",
-    **kwargs: Any,
-) -> None:
-    """Load what several processes saved into a network. Each file that weft saves holds whole parameters.
-
-    Args:
-        network: the network.
-        checkpoint_filenames: one file for each process that saved; a process reads that of its own rank, or the first.
-        predict_strategy: accepted: parameters are loaded to where they lie.
-        train_strategy_filename: accepted.
-        strict_load: every parameter must be in the file, with the same element type.
-        dec_key: must be None.
-        dec_mode: accepted.
-        format: accepted; the file says itself what it is.
-        kwargs: accepted: `rank_id`, `output_format`...
-
-    Raises:
-        CheckpointError: a file is missing or damaged, or a parameter in it has another shape (as a part of one has).
-
-    Example:
-        >>> import tempfile
-        >>> from weft import nn
-        >>> path = tempfile.mkdtemp() + "/net.ckpt"
-        >>> save_checkpoint(nn.Dense(2, 1), path)
-        >>> load_distributed_checkpoint(nn.Dense(2, 1), [path])
-    """
-    del predict_strategy, train_strategy_filename, kwargs
-    if not isinstance(network, Cell):
-        raise TypeError(f"load_distributed_checkpoint: network must be a Cell, not {type(network).__name__}")
-    if not isinstance(checkpoint_filenames, (list, tuple)) or not checkpoint_filenames:
-        raise ValueError("load_distributed_checkpoint: checkpoint_filenames must be a list of files")
-    rank = processes().rank
-    path = checkpoint_filenames[rank if rank < len(checkpoint_filenames) else 0]
-    load_checkpoint(path, network, strict_load, dec_key=dec_key, dec_mode=dec_mode, format=format)
-
-
+@python_only
 def load_checkpoint_async(
     ckpt_file_name: Any,
     net: Cell | None = None,
@@ -108,6 +66,7 @@ def load_checkpoint_async(
     return found
 
 
+@python_only
 def ckpt_to_safetensors(
     file_path: str,
     save_path: str | None = None,
@@ -140,6 +99,7 @@ def ckpt_to_safetensors(
     _convert("ckpt_to_safetensors", "ckpt", "safetensors", file_path, save_path, name_map, file_name_regex)
 
 
+@python_only
 def safetensors_to_ckpt(
     file_path: str,
     save_path: str | None = None,

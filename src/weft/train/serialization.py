@@ -7,25 +7,30 @@ other readers pass over them.
 
 from __future__ import annotations
 
-import contextlib
+import functools
+import hashlib
 import json
 import math
 import os
-import tempfile
+import socket
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import ml_dtypes
 import numpy as np
 import safetensors.numpy
 
-from weft.core.tensor import Parameter, Tensor
+from weft._jax_compat import noted_first
+from weft.core.tensor import Parameter, Tensor, data_of, settled, wrap
+from weft.core.transparency import python_only
 from weft.errors import CheckpointError
 from weft.nn.cell import Cell
 from weft.nn.state import put
-from weft.train import ckpt
+from weft.parallel.processes import processes
+from weft.parallel.slices import Box, assembled, held, is_across, is_spread, parts, whole
+from weft.train import ckpt, files, folders
 
 _METADATA_KEY: Final = "weft"
 _FORMAT_VERSION: Final = 2
@@ -38,6 +43,20 @@ _STORABLE: Final = {
     "ckpt": frozenset(np.dtype(kind) for kind in ckpt.ELEMENT_TYPES.values()),
     "safetensors": frozenset(np.dtype(kind) for kind in ELEMENT_TYPES.values()),
 }
+
+
+class Slice(NamedTuple):
+    """What a parameter is a slice of.
+
+    Args:
+        shape: shape of the whole parameter.
+        box: which part of it.
+    """
+
+    shape: tuple[int, ...]
+    box: Box
+
+
 #: by file: the thread that writes it last
 _pending: dict[str, threading.Thread] = {}
 _pending_lock = threading.Lock()
@@ -46,6 +65,7 @@ _pending_lock = threading.Lock()
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
+@python_only
 def save_checkpoint(
     save_obj: Any,
     ckpt_file_name: Any,
@@ -64,7 +84,8 @@ def save_checkpoint(
     Args:
         save_obj: a Cell, a list of ``{"name": str, "data": Tensor}``, or a dict of Tensors by name.
         ckpt_file_name: the file; without an ending it gets ``.ckpt`` (or ``.safetensors``, by `format`).
-        integrated_save: accepted; the file always holds whole parameters.
+        integrated_save: write whole parameters also where processes hold slices of them, which all call this then;
+            else each file holds the slices of the process that writes it.
         async_save: write in a thread of its own; the values are those of the call, and the last call for a file wins.
         append_dict: further Tensors, Parameters, numbers or strings by name. A number becomes a tensor: an int an
             int64, a float a float32.
@@ -88,51 +109,109 @@ def save_checkpoint(
         >>> sorted(load_checkpoint(folder + "/net.ckpt"))
         ['bias', 'weight']
     """
-    del integrated_save, enc_mode, kwargs
+    del enc_mode, kwargs
     if enc_key is not None:
         raise ValueError("save_checkpoint does not encrypt; encrypt the file with a tool made for it")
     path = _path_to_write(ckpt_file_name, format)
     kind = "safetensors" if path.suffix == ".safetensors" else format
+    tensors, trained, texts = collected("save_checkpoint", save_obj, append_dict, choice_func)
     arrays: dict[str, np.ndarray[Any, Any]] = {}
-    trained: list[str] = []
-    texts: dict[str, str] = {}
-    for name, value in _named_values(save_obj):
-        if choice_func is not None and not choice_func(name):
-            continue
-        if name in arrays:
-            raise ValueError(f"save_checkpoint: two parameters are named {name!r}")
-        arrays[name] = _array(name, value, kind)
-        if isinstance(value, Parameter) and value.requires_grad:
-            trained.append(name)
-    for name, value in (append_dict or {}).items():
-        if not isinstance(name, str):
-            raise TypeError(f"save_checkpoint: a key of append_dict must be a str, not {type(name).__name__}")
-        if name in arrays:
-            raise ValueError(f"save_checkpoint: append_dict holds {name!r}, which is the name of a parameter")
-        if isinstance(value, str):
-            texts[name] = value
-            continue
-        if isinstance(value, (bool, int, float)):
-            value = Tensor(value)
-        arrays[name] = _array(name, value, kind)
-        if isinstance(value, Parameter) and value.requires_grad:
-            trained.append(name)
-    facts = {"version": _FORMAT_VERSION, "trained": trained, "order": list(arrays)}
+    slices: dict[str, Any] = {}
+    for name, value in tensors.items():
+        data: Any = settled(value) if isinstance(value, Tensor) else None
+        if not integrated_save and is_across(data):
+            box, held_here = held(data)
+            slices[name] = [list(data.shape), list(box.start)]
+            arrays[name] = _array(name, held_here, kind)
+        else:
+            arrays[name] = _array(name, whole(data) if is_across(data) else value, kind)
+    facts: dict[str, Any] = {"version": _FORMAT_VERSION, "trained": trained, "order": list(arrays)}
+    if slices:
+        facts["slices"] = slices
+        _claim(path)
 
     def content() -> Iterable[bytes]:
         if kind == "safetensors":
             metadata = {_METADATA_KEY: json.dumps({**facts, "texts": texts})}
             return (safetensors.numpy.save(arrays, metadata),)
-        parts = ckpt.encoded(arrays, texts, json.dumps({**facts, "strings": list(texts)}).encode())
-        return ckpt.with_checksum(parts) if crc_check else parts
+        pieces = ckpt.encoded(arrays, texts, json.dumps({**facts, "strings": list(texts)}).encode())
+        return ckpt.with_checksum(pieces) if crc_check else pieces
 
     if async_save:
-        _write_later(path, content)
+        write_later(path, lambda: files.write(path, content()))
     else:
         wait_for_checkpoints()
-        _write(path, content())
+        files.write(path, content())
 
 
+def collected(
+    caller: str, save_obj: Any, append_dict: dict[str, Any] | None, choice_func: Callable[[str], bool] | None
+) -> tuple[dict[str, Any], list[str], dict[str, str]]:
+    """What is to be saved: tensors by name, the names of those that are trained, and strings by name.
+
+    Args:
+        caller: the function that saves.
+        save_obj: see `save_checkpoint`.
+        append_dict: see `save_checkpoint`.
+        choice_func: see `save_checkpoint`.
+    """
+    tensors: dict[str, Any] = {}
+    trained: list[str] = []
+    texts: dict[str, str] = {}
+    for name, value in _named_values(caller, save_obj):
+        _check_name(caller, name)
+        if choice_func is not None and not choice_func(name):
+            continue
+        if name in tensors:
+            raise ValueError(f"{caller}: two parameters are named {name!r}")
+        tensors[name] = _checked(caller, name, value)
+    for name, value in (append_dict or {}).items():
+        if not isinstance(name, str):
+            raise TypeError(f"{caller}: a key of append_dict must be a str, not {type(name).__name__}")
+        _check_name(caller, name)
+        if name in tensors:
+            raise ValueError(f"{caller}: append_dict holds {name!r}, which is the name of a parameter")
+        if isinstance(value, str):
+            texts[name] = value
+            continue
+        if isinstance(value, (bool, int, float)):
+            value = Tensor(value)
+        tensors[name] = _checked(caller, name, value)
+    for name, value in tensors.items():
+        if isinstance(value, Parameter) and value.requires_grad:
+            trained.append(name)
+    return tensors, trained, texts
+
+
+def _claim(path: Path) -> None:
+    """Refuse to write slices where another process of this machine does, whose slices would be lost."""
+    mine = processes()
+    if mine.attendance is None:
+        return
+    place = f"{socket.gethostname()}:{os.path.realpath(path)}"
+    key = f"weft/slices/{hashlib.blake2b(place.encode(), digest_size=16).hexdigest()}"
+    owner = noted_first(key, str(mine.rank))
+    if owner != str(mine.rank):
+        raise ValueError(
+            f"save_checkpoint: process {owner} writes its slices to {path}, too; with integrated_save=False each "
+            "process needs a file of its own, as in a folder with its rank in the name"
+        )
+
+
+def _check_name(caller: str, name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"{caller}: a parameter name must be a str, not {type(name).__name__}")
+    if name == "__metadata__":
+        raise ValueError(f"{caller}: '__metadata__' cannot be the name of a parameter")
+
+
+def _checked(caller: str, name: str, value: Any) -> Any:
+    if not isinstance(value, (Tensor, np.ndarray, np.generic)):
+        raise TypeError(f"{caller}: {name!r} must be a Tensor, not {type(value).__name__}")
+    return value
+
+
+@python_only
 def wait_for_checkpoints() -> None:
     """Wait until every checkpoint that is written in the background is on disk.
 
@@ -149,6 +228,7 @@ def wait_for_checkpoints() -> None:
         _forget_finished()
 
 
+@python_only
 def is_writing() -> bool:
     """Whether a checkpoint is being written in the background.
 
@@ -160,8 +240,13 @@ def is_writing() -> bool:
     return bool(_pending)
 
 
-def _write_later(path: Path, content: Callable[[], Iterable[bytes]]) -> None:
-    """Write in the background, after what was asked for earlier for the same file."""
+def write_later(path: Path, work: Callable[[], None]) -> None:
+    """Write in the background, after what was asked for earlier for the same file.
+
+    Args:
+        path: the file.
+        work: writes it.
+    """
     file = os.path.realpath(path)
     _forget_finished()
     with _pending_lock:
@@ -170,7 +255,7 @@ def _write_later(path: Path, content: Callable[[], Iterable[bytes]]) -> None:
         def write() -> None:
             if earlier is not None:
                 earlier.join()
-            _write(path, content())
+            work()
 
         thread = _pending[file] = threading.Thread(target=write, name="weft-checkpoint")
         thread.start()
@@ -195,7 +280,7 @@ def _path_to_write(name: Any, format: str) -> Path:
     return path if path.suffix else path.with_name(path.name + "." + format)
 
 
-def _named_values(save_obj: Any) -> Iterable[tuple[str, Any]]:
+def _named_values(caller: str, save_obj: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(save_obj, Cell):
         return [(param.name, param) for param in save_obj.get_parameters()] + _saved_buffers(save_obj)
     if isinstance(save_obj, dict):
@@ -207,10 +292,10 @@ def _named_values(save_obj: Any) -> Iterable[tuple[str, Any]]:
                 pairs.append((item.name, item))
                 continue
             if not isinstance(item, dict) or not {"name", "data"} <= set(item):
-                raise TypeError('save_checkpoint: a list must hold dicts {"name": ..., "data": ...} or Parameters')
+                raise TypeError(f'{caller}: a list must hold dicts {{"name": ..., "data": ...}} or Parameters')
             pairs.append((item["name"], item["data"]))
         return pairs
-    raise TypeError(f"save_checkpoint takes a Cell, a list or a dict of tensors, not {type(save_obj).__name__}")
+    raise TypeError(f"{caller} takes a Cell, a list or a dict of tensors, not {type(save_obj).__name__}")
 
 
 def _saved_buffers(net: Cell) -> list[tuple[str, Tensor]]:
@@ -223,49 +308,17 @@ def _saved_buffers(net: Cell) -> list[tuple[str, Tensor]]:
     return [*found.values()]
 
 
-def _array(name: Any, value: Any, kind: str) -> np.ndarray[Any, Any]:
-    if not isinstance(name, str):
-        raise TypeError(f"save_checkpoint: a parameter name must be a str, not {type(name).__name__}")
-    if name == "__metadata__":
-        raise ValueError("save_checkpoint: '__metadata__' cannot be the name of a parameter")
-    if isinstance(value, Tensor):
-        array = np.array(value)
-    elif isinstance(value, (np.ndarray, np.generic)):
-        array = np.array(value)  # of the caller, who may go on writing to it
-    else:
-        raise TypeError(f"save_checkpoint: {name!r} must be a Tensor, not {type(value).__name__}")
+def _array(name: str, value: Any, kind: str) -> np.ndarray[Any, Any]:
+    array = np.array(value)  # a copy: others may go on writing to theirs
     if array.dtype not in _STORABLE[kind]:
         raise TypeError(f"save_checkpoint: {name!r} is {array.dtype.name}, which a {kind} file cannot hold")
     return np.ascontiguousarray(array).reshape(array.shape)
 
 
-def _write(path: Path, content: Iterable[bytes]) -> None:
-    """Write beside the file, then put it in place in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        os.chmod(temporary, mode)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
+@python_only
 def load_checkpoint(
     ckpt_file_name: Any,
     net: Cell | None = None,
@@ -282,8 +335,8 @@ def load_checkpoint(
     """Read a checkpoint file.
 
     Args:
-        ckpt_file_name: the file.
-        net: a network to load the parameters into.
+        ckpt_file_name: the file, or a folder that `save_distributed_checkpoint` wrote.
+        net: a network to load the parameters into; those of its parameters that are spread over devices stay so.
         strict_load: with `net`: every parameter must be in the file, with the same element type.
         filter_prefix: leave out names that begin so.
         dec_key: must be None.
@@ -309,13 +362,39 @@ def load_checkpoint(
         (1, 2)
     """
     del dec_mode, crc_check, remove_redundancy, format
-    if dec_key is not None:
-        raise ValueError("load_checkpoint does not decrypt; decrypt the file first")
     if not isinstance(ckpt_file_name, (str, os.PathLike)):
         raise TypeError(f"load_checkpoint: ckpt_file_name must be a str, not {type(ckpt_file_name).__name__}")
     path = Path(ckpt_file_name)
-    left_out = _prefixes("filter_prefix", filter_prefix)
-    wanted = _prefixes("specify_prefix", specify_prefix)
+    chosen = chooser("load_checkpoint", filter_prefix, specify_prefix, choice_func, dec_key)
+    wait_for_checkpoints()
+    found = from_folders([path], net, chosen) if folders.is_checkpoint(path) else from_file(path, chosen)
+    if not found:
+        raise CheckpointError(f"{path}: no parameter is left")
+    if net is not None:
+        load_param_into_net(net, found, strict_load)
+    return found
+
+
+def chooser(
+    caller: str,
+    filter_prefix: str | list[str] | tuple[str, ...] | None,
+    specify_prefix: str | list[str] | tuple[str, ...] | None,
+    choice_func: Callable[[str], bool] | None,
+    dec_key: bytes | None,
+) -> Callable[[str], bool]:
+    """Whether to read a name, as the arguments of `load_checkpoint` say.
+
+    Args:
+        caller: the function that reads.
+        filter_prefix: see `load_checkpoint`.
+        specify_prefix: see `load_checkpoint`.
+        choice_func: see `load_checkpoint`.
+        dec_key: must be None.
+    """
+    if dec_key is not None:
+        raise ValueError(f"{caller} does not decrypt; decrypt the file first")
+    left_out = _prefixes(caller, "filter_prefix", filter_prefix)
+    wanted = _prefixes(caller, "specify_prefix", specify_prefix)
 
     def chosen(name: str) -> bool:
         if left_out and name.startswith(left_out):
@@ -324,30 +403,69 @@ def load_checkpoint(
             return False
         return choice_func is None or bool(choice_func(name))
 
-    wait_for_checkpoints()
-    arrays, texts, facts = _read(path)
-    trained = set(facts["trained"])
+    return chosen
+
+
+def from_file(path: Path, chosen: Callable[[str], bool]) -> dict[str, Any]:
+    """What a file holds, as `load_checkpoint` returns it.
+
+    Args:
+        path: the file.
+        chosen: whether to read a name.
+    """
+    arrays, texts, facts = read(path)
     found: dict[str, Any] = {}
     for name, array in arrays.items():
         if chosen(name):
-            found[name] = Parameter(Tensor(array), name=name, requires_grad=name in trained)
+            found[name] = _parameter(name, Tensor(array), name in facts["trained"])
+            if name in facts["slices"]:
+                found[name].slice_of = facts["slices"][name]
     found.update({name: text for name, text in texts.items() if chosen(name)})
-    if not found:
-        raise CheckpointError(f"{path}: no parameter is left; the file holds {_some(arrays)}")
-    if net is not None:
-        load_param_into_net(net, found, strict_load)
     return found
 
 
-def _prefixes(what: str, value: Any) -> tuple[str, ...]:
+def _parameter(name: str, value: Tensor, trained: bool) -> Parameter:
+    return Parameter(value, name=name, requires_grad=trained)
+
+
+def from_folders(paths: list[Path], net: Cell | None, chosen: Callable[[str], bool]) -> dict[str, Any]:
+    """What folders hold that `save_distributed_checkpoint` wrote, as `load_checkpoint` returns it. Of what the network
+    has spread over devices each process reads its part only.
+
+    Args:
+        paths: the folders.
+        net: the network that it is for; None for whole values.
+        chosen: whether to read a name.
+
+    Raises:
+        CheckpointError: a folder is damaged.
+    """
+    opened = [folders.Folder(path) for path in paths]
+    targets: dict[str, Any] = {}
+    if net is not None:
+        targets = {param.name: data_of(param) for param in net.get_parameters()}
+    found: dict[str, Any] = {}
+    for name, (folder, stored) in folders.merged(opened, chosen).items():
+        target: Any = targets.get(name)
+        if is_spread(target) and target.shape == stored.shape:
+            value = wrap(assembled(target.sharding, stored.shape, functools.partial(folder.read, name)))
+        else:
+            value = Tensor(folder.read(name))
+        found[name] = _parameter(name, value, name in folder.trained)
+    for folder in opened:
+        found.update({name: text for name, text in folder.texts.items() if chosen(name)})
+    return found
+
+
+def _prefixes(caller: str, what: str, value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     found = (value,) if isinstance(value, str) else tuple(value)
     for prefix in found:
         if not isinstance(prefix, str):
-            raise TypeError(f"load_checkpoint: {what} must be a str or a list of them, not {type(prefix).__name__}")
+            raise TypeError(f"{caller}: {what} must be a str or a list of them, not {type(prefix).__name__}")
         if not prefix:
-            raise ValueError(f"load_checkpoint: {what} must not be empty")
+            raise ValueError(f"{caller}: {what} must not be empty")
     return found
 
 
@@ -357,7 +475,7 @@ def _some(names: Iterable[str]) -> str:
     return f"{text} and {len(listed) - 5} more" if len(listed) > 5 else text or "nothing"
 
 
-def _read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str], dict[str, Any]]:
+def read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str], dict[str, Any]]:
     """The arrays of a file in the order they were saved, its strings, and the facts besides; every claim of the file is
     checked.
     """
@@ -421,7 +539,7 @@ def _entry(path: Path, name: str, entry: dict[str, Any]) -> np.ndarray[Any, Any]
 def _facts(path: Path, text: str, arrays: dict[str, Any]) -> dict[str, Any]:
     """What weft noted of the parameters; a file of another program says nothing."""
     if not text:
-        return {"trained": list(arrays), "order": list(arrays)}
+        return {"trained": list(arrays), "order": list(arrays), "slices": {}}
     try:
         facts = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -436,7 +554,24 @@ def _facts(path: Path, text: str, arrays: dict[str, Any]) -> dict[str, Any]:
         raise _damaged(path, "its metadata lists other tensors than it holds")
     if not isinstance(trained, list) or not all(isinstance(n, str) and n in arrays for n in trained):
         raise _damaged(path, "its metadata does not say which parameters are trained")
+    slices = facts.setdefault("slices", {})
+    if not isinstance(slices, dict) or not all(name in arrays for name in slices):
+        raise _damaged(path, "its metadata does not say which slices it holds")
+    for name, entry in slices.items():
+        slices[name] = _slice(path, name, entry, arrays[name].shape)
     return facts
+
+
+def _slice(path: Path, name: str, entry: Any, size: tuple[int, ...]) -> Slice:
+    """Of what a tensor in a file is a slice."""
+    numbers = isinstance(entry, list) and len(entry) == 2 and all(isinstance(part, list) for part in entry)
+    if not numbers or not all(type(n) is int and n >= 0 for part in entry for n in part):
+        raise _damaged(path, f"its metadata does not say which slice {name!r} is")
+    shape, start = map(tuple, entry)
+    fits = len(shape) == len(start) == len(size)
+    if not fits or any(low + n > whole_size for low, n, whole_size in zip(start, size, shape, strict=True)):
+        raise _damaged(path, f"its metadata does not say which slice {name!r} is")
+    return Slice(shape, Box(start, size))
 
 
 # -- into a network ------------------------------------------------------------------------------------------------
@@ -490,7 +625,7 @@ def load_param_into_net(
                 missing.append(own)
             continue
         used.add(name)
-        value = tensors[name]
+        value = _as_part_of(target, tensors[name])
         problem = _misfit(own, target, value, strict_load)
         if problem:
             problems.append(problem)
@@ -504,6 +639,18 @@ def load_param_into_net(
     for target, value in plan:
         put(target, value)
     return missing, [name for name in parameter_dict if name not in used]
+
+
+def _as_part_of(target: Tensor, value: Tensor) -> Tensor:
+    """A slice as the spread parameter of which this process holds that slice; other values as they are."""
+    own = getattr(value, "slice_of", None)
+    data = data_of(target)
+    if not isinstance(own, Slice) or value.shape == target.shape or not is_across(data):
+        return value
+    if own.shape != target.shape or held(data)[0] != own.box:
+        return value
+    elements = np.array(value)
+    return wrap(assembled(data.sharding, own.shape, lambda box: np.array(elements[box.within(own.box.start)])))
 
 
 def _common_prefix(params: list[Parameter], tensors: dict[str, Tensor]) -> str:
@@ -521,6 +668,9 @@ def _common_prefix(params: list[Parameter], tensors: dict[str, Tensor]) -> str:
 
 def _misfit(name: str, param: Tensor, value: Tensor, strict: bool) -> str:
     if value.shape != param.shape:
+        own = getattr(value, "slice_of", None)
+        if isinstance(own, Slice):
+            return f"{name!r} has shape {param.shape}, in the checkpoint a slice {value.shape} of {own.shape}"
         return f"{name!r} has shape {param.shape}, in the checkpoint {value.shape}"
     if value.dtype is param.dtype:
         return ""
@@ -530,7 +680,8 @@ def _misfit(name: str, param: Tensor, value: Tensor, strict: bool) -> str:
         return f"{name!r} is {param.dtype}, in the checkpoint {value.dtype}"
     if integers:
         limits = np.iinfo(param.dtype.np_dtype)
-        array = np.array(value)
-        if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
+        data = data_of(value)
+        arrays = [np.asarray(part) for _, part in parts(data)] if is_across(data) else [np.array(value)]
+        if any(a.size and (int(a.min()) < limits.min or int(a.max()) > limits.max) for a in arrays):
             return f"{name!r} is {param.dtype}, which cannot hold the {value.dtype} values of the checkpoint"
     return ""

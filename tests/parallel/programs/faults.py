@@ -1,39 +1,97 @@
-"""One of the processes does something that the others do not."""
+"""Data parallel training in which one of the processes, its first argument, does something wrong, its second, in a
+step in the middle."""
 
 import os
+import resource
 import signal
+import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 
-from weft import Tensor, jit, ops
+import weft
+from weft import Tensor, context, jit, nn, ops
 from weft.parallel import communication as comm
 
 comm.init()
-how, rank = sys.argv[1], comm.get_rank()
-x = Tensor(np.arange(4, dtype=np.float32))
+who, how, rank = int(sys.argv[1]), sys.argv[2], comm.get_rank()
+context.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
+x = Tensor(np.arange(8, dtype=np.float32).reshape(2, 4))
+net = nn.Dense(4, 1)
+train = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.01))
+train.set_train()
 doubled = jit(lambda x: ops.AllReduce()(x * 2) + 1)
-for step in range(12):
-    doubled(x)
-    if step == 5 and rank == 1:
-        if how == "killed":
+comm.create_group("pair", [0, 1])
+
+
+def fail():
+    raise ValueError("bad data")
+
+
+for step in range(8):
+    train(x, Tensor(np.ones((2, 1), np.float32)))
+    weft.save_checkpoint(net, sys.argv[3] + f"/net_{rank}.ckpt")
+    given = x
+    print("step", step, flush=True)
+    if step == 4 and rank == who:
+        if how == "killed_beside_a_child":
+            subprocess.Popen(["sleep", "300"])
+        if how.startswith("killed"):
             os.kill(os.getpid(), signal.SIGKILL)
+        if how == "terminated":
+            os.kill(os.getpid(), signal.SIGTERM)
+        if how == "stopped":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if how == "crashes":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if how == "aborts":
+            os.abort()
         if how == "raises":
-            raise ValueError("bad data")
+            fail()
+        if how == "raises_beside_threads":
+            threading.Thread(target=time.sleep, args=(300,)).start()
+            fail()
+        if how == "thread":
+            thread = threading.Thread(target=fail)
+            thread.start()
+            thread.join()
+            threading.Event().wait()
         if how == "ends":
             sys.exit(0)
+        if how == "ends_at_once":
+            os._exit(0)
         if how == "status":
             sys.exit(3)
+        if how == "status_at_once":
+            os._exit(4)
         if how == "sleeps":
-            time.sleep(60)
+            time.sleep(300)
+        if how == "spins":
+            while True:
+                pass
+        if how == "holds_the_lock":
+            began = time.monotonic()
+            sum(range(1_000_000_000))
+            print("held it for", time.monotonic() - began, flush=True)
         if how == "shape":
-            x = Tensor(np.arange(5, dtype=np.float32))
-        if how == "other":
+            given = Tensor(np.arange(10, dtype=np.float32).reshape(2, 5))
+        if how == "dtype":
+            given = Tensor(np.arange(8).reshape(2, 4))
+        if how == "operation":
             ops.AllGather()(x)
+        if how == "reduction":
+            ops.AllReduce("max")(x)
         if how == "skips":
             continue
         if how == "launcher":
             os.kill(os.getppid(), signal.SIGKILL)
-    total = ops.AllReduce()(x)
+        if how == "disk":
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+            weft.save_checkpoint(net, sys.argv[3] + f"/net_{rank}.ckpt")
+    if how == "order" and step == 4 and rank < 2:
+        for group in ("pair", "") if rank == who else ("", "pair"):
+            ops.AllReduce(group=group or comm.HCCL_WORLD_COMM_GROUP)(x)
+    doubled(given)
 print("done")

@@ -616,19 +616,19 @@ class _Among(distributed.State):
     def __init__(self, address: str, rank: int, count: int) -> None:
         self.coordinator_address, self.process_id, self.num_processes = address, rank, count
         self.stage = APART
-        self._member: Any = None
+        self.member: Any = None
 
     def connect(self, member: Any) -> None:
         """Reach the coordinator."""
         self.stage = REACHING
         member.connect()
-        self._member, self.stage = member, REACHED
+        self.member, self.stage = member, REACHED
 
     @property
     def client(self) -> Any:  # type: ignore[override]
         """The connection to the coordinator."""
         self.stage = max(self.stage, FINDING)
-        return self._member
+        return self.member
 
     def shutdown(self) -> None:
         """Called by JAX when the process ends, which waits for no other one."""
@@ -667,6 +667,19 @@ def noted_first(key: str, value: str) -> str:
         store.key_value_set(key, value)
     found: str = store.blocking_key_value_get(key, 1000)
     return found
+
+
+def number_of_all(seconds: int) -> int:
+    """A number that the first process drew, the same in all that compute together.
+
+    Args:
+        seconds: how long to wait for the first.
+    """
+    among = distributed.global_state
+    assert isinstance(among, _Among)
+    if among.process_id == 0:
+        among.member.key_value_set("weft/number", str(int.from_bytes(os.urandom(4), "little")))
+    return int(among.member.blocking_key_value_get("weft/number", seconds * 1000))
 
 
 def stage() -> int:

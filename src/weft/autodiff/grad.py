@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft import context
 from weft.autodiff.backward import Walk, start_walk, walked
 from weft.autodiff.session import (
     Session,
@@ -28,6 +29,7 @@ from weft.autodiff.tree import gradient_like, map_tensors, paired, tensors_of
 from weft.core.tape import TapeNode
 from weft.core.tensor import Parameter, Tensor, data_of, tracked, view
 from weft.core.transparency import keeps, transparent, unbroken
+from weft.parallel import rows
 
 _ALL = "all"
 
@@ -97,6 +99,9 @@ class GradFunction:
 @keeps
 def start(request: GradFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Session:
     """Open the session of a gradient call: what to differentiate is decided here."""
+    brought = None
+    if rows.MANY and context.MODE == context.GRAPH_MODE and rows.are_brought():
+        args, kwargs, brought = rows.bring(args, kwargs)
     sens = None
     if request.sens:
         if "sens" in kwargs:
@@ -119,6 +124,7 @@ def start(request: GradFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     session.request = request
     session.kwargs = kwargs
     session.sens = sens
+    session.brought = brought
     return session
 
 
@@ -202,11 +208,14 @@ def finish(session: Session, out: Any, raw: list[Tensor | None]) -> Any:
         found = collected(session, raw)
     finally:
         close(session)
+    brought = session.brought
     result = _shape(request, session, found)
     if request.with_value:
-        return settle(session, out), result
+        value = settle(session, out)
+        return (value if brought is None else rows.own(value, brought)), result
     if request.has_aux:
-        return result, settle(session, tuple(out[1:]))
+        others = settle(session, tuple(out[1:]))
+        return result, others if brought is None else rows.own(others, brought)
     return result
 
 
@@ -223,6 +232,8 @@ def _shape(request: GradFunction, session: Session, found: list[Tensor]) -> Any:
         if request.return_ids:
             parts = list(zip(session.positions, parts, strict=True))
         inputs = parts[0] if request.single and parts else tuple(parts)
+        if session.brought is not None:
+            inputs = rows.own(inputs, session.brought)
     if request.weights is None:
         return inputs
     of_weights: list[Any] = found[count:]

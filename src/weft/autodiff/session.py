@@ -49,7 +49,7 @@ class Session:
     __slots__ = (
         "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved", "chosen",
         "previous_writes", "owns_writes", "keeps_tape", "args", "given", "kwargs", "request", "sens", "closed",
-        "run", "tracks", "recording", "paused",
+        "run", "tracks", "recording", "paused", "brought",
     )  # fmt: skip
 
     def __init__(self, trace: Trace | None, followed: bool) -> None:
@@ -80,6 +80,8 @@ class Session:
         self.kwargs: dict[str, Any] = {}
         self.request: Any = None
         self.sens: Any = None
+        #: what an outermost call of several processes joined
+        self.brought: Any = None
         self.closed = False
         #: whether histories were paused where it began: then nothing of it leads on to another gradient
         self.paused = PAUSE.paused

@@ -15,6 +15,7 @@ from weft.capture.python.defined import defined_at
 from weft.capture.state.events import History
 from weft.core import trace as trace_module
 from weft.core.frames import passed_over
+from weft.parallel.processes import processes
 
 
 @passed_over
@@ -143,6 +144,8 @@ def _switch(changes: dict[str, Any]) -> None:
         _count(-1 if enabled else 1)
 
 
+if processes().count > 1:  # calls may join what processes bring
+    _count(1)
 context.on_change(_switch)
 _switch({"jit": context.get_context("jit")})
 

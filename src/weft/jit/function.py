@@ -21,6 +21,7 @@ from weft.jit import compiled as compiled_module
 from weft.jit.compiled import Compiled, is_eager
 from weft.jit.instances import Instances, owns_entries
 from weft.jit.options import Options
+from weft.parallel import rows
 
 
 class Variants:
@@ -128,6 +129,9 @@ class Dispatcher:
         """Call the function: run the entry that fits, capturing one if there is none."""
         if self.is_absent():
             return self.function(*args, **kwargs)
+        return rows.call(self._run, args, kwargs) if rows.MANY else self._run(args, kwargs)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         trace_module.await_others()
         if self.options.signature is not None:
             self.options.signature.check(self.function, args, kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -16,6 +17,7 @@ from weft.jit.instances import Instances
 from weft.jit.signature import Signature
 from weft.nn import cell as cell_module
 from weft.nn.cell import Cell
+from weft.parallel import rows
 
 
 @passed_over
@@ -38,6 +40,14 @@ def _graph_call(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     except BaseException as error:
         hide_runtime(error)
         raise
+
+
+@passed_over
+def _call_of_rows(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`Cell.__call__` in graph mode, where processes may bring rows of a batch."""
+    if is_eager() or _left.cell is cell:
+        return _graph_call(cell, args, kwargs)
+    return rows.call(functools.partial(_graph_call, cell), args, kwargs)
 
 
 def compiled_cell(cell: Cell) -> Compiled:
@@ -72,4 +82,4 @@ def _make(cell: Cell) -> Compiled:
 _cells = Instances(_make)
 _run_latest = _cells.fast_call()
 _lock = threading.RLock()
-cell_module.graph_call = _graph_call
+cell_module.graph_call = _call_of_rows if rows.MANY else _graph_call

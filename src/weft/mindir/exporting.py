@@ -25,6 +25,8 @@ from weft.ir.sizes import atoms_of, constrained, evaluated, settled
 from weft.ir.text import format_graph
 from weft.mindir.samples import captured
 from weft.ops.random import random_state
+from weft.parallel import spanning
+from weft.parallel.placement import for_one_device
 
 #: version of the format; a program reads files of its own version only
 FORMAT_VERSION: Final = 2
@@ -69,7 +71,8 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str = "MINDIR") 
     path = Path(os.fspath(file_name))
     if path.suffix != _ENDINGS[file_format]:
         path = path.with_name(path.name + _ENDINGS[file_format])
-    whole, leaves, described = captured(net, inputs)
+    with for_one_device():
+        whole, leaves, described = captured(net, inputs)
     if file_format == "MINDIR":
         content = _mindir(whole, leaves, described)
     else:
@@ -174,7 +177,9 @@ def _stablehlo(whole: Whole, leaves: list[Tensor]) -> bytes:
     def operand(handle: Tensor | None, size: Any, arrays: Sequence[Any]) -> Any:
         if handle is None:
             return jax.numpy.asarray(size, np.int64)
-        return arrays[numbers[id(handle)]] if id(handle) in numbers else data_of(handle)
+        if id(handle) in numbers:
+            return arrays[numbers[id(handle)]]
+        return jax.numpy.asarray(np.asarray(spanning.whole(data_of(handle))))
 
     def call(*arrays: Any) -> Any:
         results = run(*[operand(handle, size, arrays) for handle, size in zip(handles, sizes, strict=True)])

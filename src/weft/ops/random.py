@@ -6,6 +6,7 @@ computations on the state's handle, so a compiled function reads and writes it l
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from weft.ops.elementwise import log
 from weft.ops.math import add, mul
 from weft.ops.sorting import topk
 from weft.ops.state import current_value
+from weft.parallel.processes import processes
 
 __all__ = [
     "bernoulli", "gamma", "gumbel", "laplace", "multinomial", "multinomial_with_replacement", "normal", "poisson",
@@ -50,6 +52,8 @@ class _Seed(threading.local):
 
 
 _seed = _Seed()
+#: numbers of the generators for which no seed was set, where processes draw the same numbers
+_unseeded = itertools.count()
 
 
 def _state_of(seed: int) -> Tensor:
@@ -60,7 +64,9 @@ def _state_of(seed: int) -> Tensor:
 @cache
 def random_state() -> Tensor:
     """The handle of the stream's state, a threefry key: the seed, and how many keys were drawn."""
-    return _state_of(int.from_bytes(os.urandom(4), "little"))  # made on first use: importing touches no device
+    common = processes().seed
+    drawn = int.from_bytes(os.urandom(4), "little") if common is None else common
+    return _state_of(drawn)  # made on first use: importing touches no device
 
 
 def set_seed(seed: int) -> None:
@@ -112,7 +118,11 @@ def numpy_generator() -> np.random.Generator:
         "make layers and initial values outside the compiled function",
     )
     if _seed.generator is None:
-        _seed.generator = np.random.default_rng(_seed.value)
+        common = processes().seed
+        if _seed.value is None and common is not None:  # the same in all processes, another one in each thread
+            _seed.generator = np.random.default_rng([common, next(_unseeded)])
+        else:
+            _seed.generator = np.random.default_rng(_seed.value)
     return _seed.generator
 
 

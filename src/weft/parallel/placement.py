@@ -8,10 +8,12 @@ operation that asks for a place, and changes no value.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import jax
@@ -89,8 +91,25 @@ def devices() -> list[Any]:
 
 
 def count() -> int:
-    """How many `devices` there are."""
-    return len(devices())
+    """How many `devices` there are; 1 while what is computed is made for one, see `for_one_device`."""
+    return 1 if _made_for_one.depth else len(devices())
+
+
+class _MadeForOne(threading.local):
+    depth = 0
+
+
+_made_for_one = _MadeForOne()
+
+
+@contextlib.contextmanager
+def for_one_device() -> Iterator[None]:
+    """A block in which strategies and layouts spread nothing: a graph made there is one for any device."""
+    _made_for_one.depth += 1
+    try:
+        yield
+    finally:
+        _made_for_one.depth -= 1
 
 
 def is_here(place: Place) -> bool:
@@ -253,8 +272,12 @@ class _Join(_Move):
     def __call__(self, array: Any) -> Any:
         if spanning.spans(array):
             return array
-        spanning.agree(f"rows of a batch {array.dtype}{list(array.shape)} {self.place.dims}")
-        shape = tuple([size * parts for size, parts in zip(array.shape, self.place.parts, strict=True)])
+        parts = self.place.parts
+        what = f"rows of a batch {array.dtype}{list(array.shape)} {self.place.dims}"
+        if all(count == 1 for count in parts):  # all load the same
+            what += f"={spanning.contents_of(array)}"
+        spanning.agree(what)
+        shape = tuple([size * count for size, count in zip(array.shape, parts, strict=True)])
         return jax.make_array_from_process_local_data(self.where, np.asarray(array), shape)
 
 

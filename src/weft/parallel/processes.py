@@ -42,6 +42,8 @@ class Processes:
         local_rank: number of this one among those of this machine.
         local_count: how many there are on this machine.
         attendance: by which they know of each other; None for one process, and for one that a member has started.
+        seed: a number that the first drew for all: random numbers for which no seed was set are the same in each, as
+            weights that all have must be; None as `attendance` is.
     """
 
     rank: int = 0
@@ -49,6 +51,7 @@ class Processes:
     local_rank: int = 0
     local_count: int = 1
     attendance: Attendance | None = None
+    seed: int | None = None
 
 
 _processes = Processes()
@@ -123,7 +126,7 @@ def join() -> None:
         raise RuntimeError(f"rank {rank} of {count} could not reach the coordinator at {address}: {error}") from None
     os.environ[JOINED] = str(os.getpid())
     _jax_compat.compute_among(attendance.begin(), rank, count, int(PATIENCE))
-    _processes = Processes(rank, count, *place, attendance)
+    _processes = Processes(rank, count, *place, attendance, _jax_compat.number_of_all(int(PATIENCE)))
 
 
 def coordinator(address: str, count: int, start: str) -> Coordinator:

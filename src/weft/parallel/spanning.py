@@ -109,7 +109,9 @@ def agree(what: str, group: tuple[int, ...] | None = None) -> Any:
 def _said(name: str, arrays: Sequence[Any]) -> str:
     """What a process says of a program that it comes to."""
     kinds = [
-        "-" if array is None else f"{array.dtype}{list(array.shape)}" + ("" if spans(array) else f"={_contents(array)}")
+        "-"
+        if array is None
+        else f"{array.dtype}{list(array.shape)}" + ("" if spans(array) else f"={contents_of(array)}")
         for array in arrays
     ]
     if len(kinds) > _NAMED:
@@ -118,7 +120,7 @@ def _said(name: str, arrays: Sequence[Any]) -> str:
     return f"{name}({', '.join(kinds)})"
 
 
-def _contents(array: Any) -> str:
+def contents_of(array: Any) -> str:
     """A number that differs where the elements of an array do."""
     return f"{zlib.crc32(np.ascontiguousarray(array).tobytes()):08x}"
 

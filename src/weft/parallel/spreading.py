@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any, Final
 
 from weft.context import SPREAD_MODES, ParallelMode, get_auto_parallel_context
+from weft.core import trace
 from weft.core.dispatch import apply
 from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import keeps
@@ -18,14 +20,22 @@ from weft.parallel.strategies import flat, grid, leaves, places, replaced
 _THRESHOLD: Final = 64 << 10
 
 
+class _Calls(threading.local):
+    """Whether a call from outside, which this thread is in, has joined what processes bring."""
+
+    joined = False
+
+
+CALLS: Final = _Calls()
+
+
 def is_on() -> bool:
     """Whether steps of training are spread: in the parallel modes, where there are several devices. Between processes
     the data parallel modes exchange gradients instead.
     """
     mode = get_auto_parallel_context("parallel_mode")
-    if processes().count > 1:
-        return mode in SPREAD_MODES
-    return mode != ParallelMode.STAND_ALONE and placement.count() > 1
+    chosen = mode in SPREAD_MODES if processes().count > 1 else mode != ParallelMode.STAND_ALONE
+    return chosen and placement.count() > 1
 
 
 @keeps
@@ -35,24 +45,49 @@ def batch(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     Args:
         inputs: tensors, and sequences of them; others stay as they are.
     """
-    if not is_on():
+    if not is_on() or data_is_whole():
         return inputs
-    strategy = get_auto_parallel_context("dataset_strategy")
-    if get_auto_parallel_context("full_batch") or strategy == "full_batch":
-        return inputs
+    if processes().count > 1 and (trace.current() is not None or CALLS.joined):
+        return inputs  # the call from outside has joined what processes bring
     tensors = leaves(inputs)
-    if strategy == "data_parallel":
-        found = [_rows(tensor) for tensor in tensors]
-    else:
-        found = places("dataset_strategy", flat(strategy), tensors)
-        found += [None] * (len(tensors) - len(found))
     put = constrained if processes().count == 1 else joined
+    found = places_of_batch(tensors)
     moved = [t if place is None else put(t, place) for t, place in zip(tensors, found, strict=True)]
     spread: tuple[Any, ...] = replaced(inputs, iter(moved))
     return spread
 
 
-def _rows(tensor: Tensor) -> Place | None:
+def data_is_whole() -> bool:
+    """Whether each process, or device, has the whole batch."""
+    strategy = get_auto_parallel_context("dataset_strategy")
+    return strategy == "full_batch" or bool(get_auto_parallel_context("full_batch"))
+
+
+def data_is_rows() -> bool:
+    """Whether each process, or device, has rows of the batch."""
+    return bool(get_auto_parallel_context("dataset_strategy") == "data_parallel")
+
+
+def places_of_batch(tensors: Sequence[Tensor]) -> list[Place | None]:
+    """Where the inputs of a network lie, as the settings say; None for those that have a place.
+
+    Args:
+        tensors: the inputs.
+    """
+    free = [not isinstance(tensor, Parameter) and not _is_placed(tensor) for tensor in tensors]
+    if data_is_rows():
+        return [rows_of(tensor) if is_free else None for tensor, is_free in zip(tensors, free, strict=True)]
+    strategies = flat(get_auto_parallel_context("dataset_strategy"))
+    strategies += [None] * (len(tensors) - len(strategies))
+    chosen = [part if is_free else None for part, is_free in zip(strategies, free, strict=False)]
+    return places("dataset_strategy", chosen, tensors)
+
+
+def _is_placed(tensor: Tensor) -> bool:
+    return not tensor.is_symbolic and spanning.spans(data_of(tensor))
+
+
+def rows_of(tensor: Tensor) -> Place | None:
     """Where a batch lies whose rows are spread over all devices; None where they are not as many for each."""
     if not tensor.ndim:
         return None
@@ -68,7 +103,7 @@ def joined(tensor: Tensor, place: Place) -> Tensor:
         tensor: the part of this process; one that spans processes already stays as it is.
         place: where the whole lies.
     """
-    if not tensor.is_symbolic and spanning.spans(data_of(tensor)):
+    if _is_placed(tensor):
         return tensor
     found: Tensor = apply(JOINED, (tensor,), tuple(place))
     return found

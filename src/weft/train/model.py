@@ -11,6 +11,7 @@ from weft.nn.cell import Cell
 from weft.nn.loss_scale import TrainOneStepWithLossScaleCell
 from weft.nn.parallel import broadcast_parameters
 from weft.nn.wrap import WithEvalCell, WithLossCell
+from weft.parallel import rows
 from weft.parallel.modes import get_device_num, get_parallel_mode, get_parameter_broadcast, is_in_auto_parallel_mode
 from weft.train.amp import auto_mixed_precision, training_step
 from weft.train.callback import Callback, RunContext
@@ -346,7 +347,7 @@ class Model:
             for batch in Epochs(valid_dataset).epoch():
                 facts.cur_step_num += 1
                 _call(listed, "on_eval_step_begin", context)
-                facts.net_outputs = network(*batch)
+                facts.net_outputs = rows.call(lambda args, _: network(*args), batch, {})
                 self._update_metrics(facts.net_outputs)
                 _call(listed, "on_eval_step_end", context)
                 if context.get_stop_requested():
@@ -372,7 +373,7 @@ class Model:
             predict_data: the inputs.
         """
         self._predict_network.set_train(False)
-        return self._predict_network(*predict_data)
+        return rows.call(lambda args, _: self._predict_network(*args), predict_data, {})
 
 
 def _chosen(name: str, metric: Metric, values: Sequence[Any], places: list[int] | None) -> list[Any]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Tensor, grad, jit, no_grad, value_and_grad, vjp, vmap
+from weft import Tensor, grad, jit, value_and_grad, vjp, vmap
 from weft.autodiff.function import Function
+from weft.autodiff.pausing import no_grad
 from weft.errors import Unsupported
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.0], [-1.0, 0.5]], np.float32)

@@ -242,8 +242,8 @@ def _hooks_of_traced(tensor: Tensor) -> list[tuple[int, Any]] | None:
     made = data.node if data.__class__ is Value else None
     trace = next((trace for trace in traces if id(tensor) in trace.hooked), None)
     if trace is None:
-        if data.__class__ is not Value or (made is not None and not made.regions):
-            return None
+        if data.__class__ is not Value or (data.graph.parent is None if made is None else not made.regions):
+            return None  # no branch or loop left it, so it is no tensor from before one
     else:
         _, handle = trace.hooked[id(tensor)]
         followed = trace.is_followed(tensor)

@@ -70,7 +70,7 @@ def _known(needs: tuple[bool | None, ...]) -> tuple[bool, ...]:
     if not trace.watched:
         raise Unsupported(
             Refusal.IMPURE_CALL,
-            "which inputs need gradients is not known inside of a mapped function whose gradient is taken outside of it",
+            "which inputs need gradients is not known in a rule that runs for all examples of a mapped function",
             "compute the gradients of all inputs, or map the gradient: vmap(grad(function))",
         )
     refuse_in_regions(trace, "a forward that asks which inputs need gradients")

@@ -82,7 +82,10 @@ def ever_followed(graph: Graph, followed: Sequence[bool]) -> set[Value]:
 
 
 def ever_carried(body: Graph, count: int, followed: Sequence[bool]) -> set[int]:
-    """The values after a loop that may be computed from a followed operand, in whatever iteration; see `always_carried`."""
+    """The values after a loop that may be computed from a followed operand, in whatever iteration.
+
+    For the arguments see `always_carried`.
+    """
     found = {place for place in range(count) if followed[place]}
     before = None
     while found != before:  # ever more: what an iteration computes from values that one before it computed

@@ -12,10 +12,12 @@ from typing import Any
 
 import jax
 
+from weft.autodiff.following import is_followed_around
 from weft.autodiff.perhaps import Gradient, Perhaps
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.compile.body import Body
 from weft.compile.carried import expose, tensor_of
+from weft.compile.dependence import always_followed, ever_followed
 from weft.compile.lower import lower
 from weft.core.bounds import check
 from weft.core.dispatch import apply
@@ -109,6 +111,8 @@ class _ExampleTrace(Trace):
         super().__init__(name, self._before_write)
         self.one_of_many = True
         self.outer_values: dict[Value, Value] = {}
+        #: for each parameter, whether a gradient outside follows what it stands for
+        self.follows: dict[Value, bool | None] = {}
         #: outside handles that the function wrote, with what they stood for before
         self.written: dict[int, tuple[Tensor, Tensor]] = {}
 
@@ -122,6 +126,29 @@ class _ExampleTrace(Trace):
                 found = self.outer_values[data] = self.external(view(tensor))
             return self.lift(found, self.graph)
         return super().use(tensor)
+
+    def external(self, tensor: Tensor) -> Value:
+        found = super().external(tensor)
+        if found not in self.follows:  # it is read for the first time, and nothing inside has changed it
+            self.follows[found] = is_followed_around(self, tensor)
+        return found
+
+    def map(self, call: VmapCall) -> None:
+        """The mapped operands of the call are known."""
+        for operand, param in zip(call.operands, self.root.params, strict=True):
+            self.follows[param] = is_followed_around(self, operand)
+
+    def is_followed(self, tensor: Tensor) -> bool | None:
+        if super().is_followed(tensor) is False:
+            return False
+        data = data_of(tensor)
+        if data.__class__ is not Value or not data.graph.lies_in(self.root):
+            return is_followed_around(self, tensor)
+        known = [self.follows.get(param) for param in self.root.params]
+        if data.graph is self.root and data in always_followed(self.root, [follow is True for follow in known]):
+            return True
+        ever = ever_followed(self.root, [follow is not False for follow in known])
+        return None if data in ever or (ever and data.graph is not self.root) else False
 
     def _before_write(self, tensor: Tensor) -> None:
         data = data_of(tensor)
@@ -187,6 +214,7 @@ class VmapFunction:
         call = VmapCall(self.in_axes, self.out_axes, args, trace.root)
         try:
             with tracing(trace):
+                trace.map(call)
                 out = call.with_tensors(self.fn(*call.args))
                 checks = [] if trace.checked is None else [trace.checked]
                 outputs = [*tensors_of(out), *[handle for handle, _ in trace.written.values()], *checks]

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.autodiff.backward import replaced
+from weft.autodiff.following import is_followed
 from weft.autodiff.histories import keep_history, passed_by_all
 from weft.autodiff.marks import MARK, Handed, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
@@ -593,8 +594,7 @@ class CellWatch:
         args = tuple(args)
         inputs = tensors_of(args)
         self.input_count = len(inputs)
-        trace = trace_module.current()
-        self.inputs_followed = edges_of(inputs, None if trace is None else trace.graph) is not None
+        self.inputs_followed = is_followed(inputs) is True
         return tuple(_hooked(args, CellRule(self, False)))
 
     @transparent

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.autodiff.custom import Hole, detached_all, emptied, fitted, may_follow, objects_in, on_objects, on_tensors
+from weft.autodiff.following import is_followed
 from weft.autodiff.marks import Rule, mark
 from weft.autodiff.session import cut, stopped
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
-from weft.core.dispatch import edges_of
+from weft.core.dispatch import refuse_in_regions
 from weft.core.run_number import settled
 from weft.core.tensor import Tensor, data_of
 from weft.core.transparency import keeps, transparent, unbroken
@@ -64,8 +65,21 @@ class FunctionContext:
 def _known(needs: tuple[bool | None, ...]) -> tuple[bool, ...]:
     """Whether inputs need gradients; in a capture none that comes after the call, else the call is captured anew."""
     trace = trace_module.current()
-    if None not in needs or trace is None or not trace.watched:
+    if None not in needs or trace is None:
         return tuple([need is not False for need in needs])
+    if not trace.watched:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            "which inputs need gradients is not known in a rule that runs for all examples of a mapped function",
+            "compute the gradients of all inputs, or map the gradient: vmap(grad(function))",
+        )
+    refuse_in_regions(trace, "a forward that asks which inputs need gradients")
+    if trace.partly_followed:
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            "which inputs need gradients depends on a condition that only the running graph knows",
+            "compute with what is differentiated on all paths",
+        )
     if trace.followed:
         raise Unsupported(
             Refusal.IMPURE_CALL,
@@ -136,19 +150,9 @@ class Function:
 
 @keeps
 def _needs(args: Sequence[Any]) -> tuple[bool | None, ...]:
-    """Whether each argument needs a gradient; None where a capture cannot know."""
-    trace = trace_module.current()
-    level = None if trace is None else trace.graph
-    found: list[bool | None] = []
-    for arg in args:
-        tensors = [tensor for tensor in tensors_of(arg) if tensor.dtype.category >= 2]
-        if not tensors:
-            found.append(False)
-        elif edges_of(tensors, level) is not None:
-            found.append(True)
-        else:
-            found.append(False if trace is None or not may_follow(tensors) else None)
-    return tuple(found)
+    """Whether each argument needs a gradient; None where that is not known."""
+    given = [[tensor for tensor in tensors_of(arg) if tensor.dtype.category >= 2] for arg in args]
+    return tuple(map(is_followed, given))
 
 
 @keeps

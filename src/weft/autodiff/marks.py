@@ -11,10 +11,11 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft.autodiff.following import settle
 from weft.core import trace as trace_module
 from weft.core.dispatch import append, edges_of, note_edges, pass_on, record
 from weft.core.primitive import Primitive
-from weft.core.tape import UNSURE, TapeNode
+from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor, data_of, present, tracked, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
@@ -172,9 +173,7 @@ def enter(rule: Rule, inputs: Sequence[Any], marked: Sequence[Any], level: Any) 
         marked: the arrays or IR values that it gives.
         level: the graph under construction, None in eager code.
     """
-    if level is None and UNSURE.count:
-        for operand in inputs:
-            UNSURE.settle(operand)
+    settle(inputs, level)
     if rule.hooks is None:
         made: tuple[Tensor, ...] = record(MARK, (rule, len(marked)), tuple(inputs), marked, level)
         return made
@@ -200,6 +199,7 @@ def renewed(node: Node, operands: Sequence[Any], level: Any, run: Run) -> tuple[
     rule, results = node.attrs
     if run.handed:
         rule = rule.on(run.given, run.memo)
+    settle(operands, level)
     return rule.renewed(edges_of(operands, level), run.memo), results
 
 

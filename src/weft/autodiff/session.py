@@ -18,7 +18,7 @@ from weft.autodiff.backward import Walk, start_walk, walked, whole
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.context import GRADIENTS as PAUSE
 from weft.core import trace as trace_module
-from weft.core.choice import follow, unfollow
+from weft.core.choice import Choice, follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply, pass_on
 from weft.core.lending import lends, share_again
 from weft.core.recording import Recording
@@ -204,15 +204,10 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
         leaf = TapeNode(((node, tensor._index),), 1, pass_on, level)  # type: ignore[arg-type]
     else:
         leaf = TapeNode((), 1, None, level)
-    if session.trace is not None:
-        session.trace.read_hooks(tensor)
-        if node is None or node is SYMBOL:
-            leaf.hooks = _hooks_of_traced(tensor)
-    if HANDLE_HOOKS:
-        hooks = HANDLE_HOOKS.get(id(tensor))
-        if hooks:
-            leaf.hooks = hooks
-            session.recording = None
+    hooks = _hooks_at_start(session.trace, tensor)
+    if hooks:
+        leaf.hooks = hooks
+        session.recording = None
     if lends(tensor):
         session.recording = None  # whose form says that a leaf has one value
     if session.recording is not None:
@@ -220,27 +215,51 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
     return leaf
 
 
+def _hooks_at_start(trace: Trace | None, tensor: Tensor) -> list[tuple[int, Any]] | None:
+    """The hooks of a tensor that run in a gradient that starts at it.
+
+    A tensor that a gradient in progress follows has its hooks on the tape, and they run in that gradient.
+    """
+    found = None
+    if trace is not None:
+        trace.read_hooks(tensor)
+        if type(tensor) is Choice and any(_hooks_at_start(trace, case.handle) for case in tensor.cases):
+            raise Unsupported(
+                Refusal.TENSOR_CONDITION,
+                "a gradient starts at a tensor that is one of several, and which of them is known to the running graph "
+                "only: it is the one whose hooks run",
+                "start the gradient on each path, or register the hook inside the function that is differentiated",
+            )
+        if tensor._node is None or tensor._node is SYMBOL:
+            found = _hooks_of_traced(tensor)
+    return HANDLE_HOOKS.get(id(tensor)) or found if HANDLE_HOOKS else found
+
+
 def _hooks_of_traced(tensor: Tensor) -> list[tuple[int, Any]] | None:
-    """The hooks that a capture registered on a tensor, for a gradient that starts at it."""
-    found, trace, data = None, trace_module.current(), data_of(tensor)
-    while trace is not None and not trace.hooked:
-        trace = trace.outer
-    if trace is None:
+    """The hooks that a trace registered on a tensor, for a gradient that starts at it."""
+    traces = [trace for trace in trace_module.active_here() if trace.hooked]
+    if not traces:
         return None
+    data = data_of(tensor)
     made = data.node if data.__class__ is Value else None
-    _, handle = trace.hooked.get(id(tensor), (None, None))
-    if handle is not None and made is not None and any(getattr(a, "hooks", None) is handle.hooks for a in made.attrs):
-        found = handle.hooks
-    elif handle is None and (data.__class__ is not Value or (made is not None and not made.regions)):
-        return None
-    if found is None or trace.followed:
-        raise Unsupported(
-            Refusal.IMPURE_CALL,
-            "a gradient starts at a tensor on which the call registered hooks, and whether they run depends on the run",
-            "register the hook inside the function that is differentiated",
-        )
-    trace.unrepeatable = True  # eagerly, where a gradient follows the call, the hooks run in that one
-    return list(found)
+    trace = next((trace for trace in traces if id(tensor) in trace.hooked), None)
+    if trace is None:
+        if data.__class__ is not Value or (data.graph.parent is None if made is None else not made.regions):
+            return None  # no branch or loop left it, so it is no tensor from before one
+    else:
+        _, handle = trace.hooked[id(tensor)]
+        followed = trace.is_followed(tensor)
+        if followed:
+            return None  # they run in that gradient
+        known = followed is False or (trace.watched and not trace.followed)
+        if known and made is not None and any(getattr(attr, "hooks", None) is handle.hooks for attr in made.attrs):
+            trace.unrepeatable = True  # eagerly, where a gradient follows the call, the hooks run in that one
+            return list(handle.hooks)
+    raise Unsupported(
+        Refusal.IMPURE_CALL,
+        "a gradient starts at a tensor on which the call registered hooks, and whether they run depends on the run",
+        "register the hook inside the function that is differentiated",
+    )
 
 
 def _track(session: Session, value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from weft import dtypes
 from weft.autodiff.perhaps import Gradient, Perhaps, operands_for, pattern_of
+from weft.compile.dependence import always_given
 from weft.compile.differentiate import differentiate, joint_graph
 from weft.compile.presence import filled
 from weft.compile.regions import active, as_kind, owned, reached, takes_gradient, type_of, with_entry
@@ -42,7 +43,8 @@ def apply_if(trace: Trace, condition: Tensor, operands: Sequence[Tensor], region
         types = tuple([output.type for output in then.outputs])
         return [wrap(v) for v in trace.append(IF, (used, *values), (), types, own)]
     followed = tuple([edge is not None for edge in edges])
-    trace.partly_followed |= reached(then, followed) != reached(orelse, followed)
+    ever = {place for side in regions for place, follow in enumerate(reached(side, followed)) if follow}
+    trace.partly_followed |= ever != always_given(regions, followed)
     pullbacks = [differentiate(region, followed) for region in (then, orelse)]
     count = len(then.outputs)
     saved = [[v.type for v in p.forward.outputs[count:]] for p in pullbacks]

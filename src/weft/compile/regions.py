@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from weft.compile.dependence import ever_followed
 from weft.core.dispatch import apply, note_edges
 from weft.core.number import as_number
 from weft.core.primitive import Primitive
@@ -43,10 +44,7 @@ def owned(region: Graph, parent: Graph) -> Graph:
 
 def reached(region: Graph, followed: Sequence[bool]) -> list[bool]:
     """Which outputs of a region a gradient follows, given which of its parameters it follows."""
-    found = {param for param, follow in zip(region.params, followed, strict=True) if follow}
-    for node in region.nodes:
-        if not getattr(node.op, "no_gradient", "") and not found.isdisjoint(v for v in node.inputs if v is not None):
-            found.update(node.outputs)
+    found = ever_followed(region, followed)
     return [output in found for output in region.outputs]
 
 

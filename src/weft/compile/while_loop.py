@@ -15,6 +15,7 @@ import jax
 
 from weft import dtypes
 from weft.autodiff.perhaps import GATE, Gradient, Perhaps, gradient_at
+from weft.compile.dependence import always_carried, ever_carried
 from weft.compile.differentiate import joint_graph
 from weft.compile.regions import (
     active,
@@ -22,7 +23,6 @@ from weft.compile.regions import (
     operands_of,
     owned,
     plain,
-    reached,
     takes_gradient,
     type_of,
     with_entry,
@@ -60,9 +60,9 @@ def apply_while(trace: Trace, carry: Sequence[Tensor], invariants: Sequence[Tens
     if edges is None:
         return _append_while(trace, carry, invariants, owned(body, trace.graph))
     before = [edge is not None for edge in edges]
-    after = [reached or own for reached, own in zip(reached(body, before), before, strict=False)]
-    followed = [*after, *before[count:]]
-    trace.partly_followed |= after != before[:count]
+    ever = ever_carried(body, count, before)
+    followed = [*[place in ever for place in range(count)], *before[count:]]
+    trace.partly_followed |= ever != always_carried(body, count, before)
     counted = copy_graph(body, trace.graph)
     _count_trips(counted, count)
     trips = apply(FULL, (), ((), 0, dtypes.int64))

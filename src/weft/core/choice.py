@@ -96,9 +96,18 @@ class Case:
             return
         handles = [tensor for tensor, _ in before.values()]
         new, old = [trace.present(tensor) for tensor in handles], [was for _, was in before.values()]
-        sides = (new, old) if self.when else (old, new)
-        for handle, merged in zip(handles, either(trace, _value(self.condition), *sides), strict=True):
+        for handle, merged in zip(handles, self.merged(trace, new, old), strict=True):
             _take(handle, merged)
+
+    def merged(self, trace: Trace, new: list[Tensor], old: list[Tensor]) -> list[Tensor]:
+        """Tensors that are the new ones where the case holds, else the old ones, as behind a branch of the program: no
+        gradient arrives at those that they are not.
+        """
+        if self.condition is None:
+            return new
+        sides = (new, old) if self.when else (old, new)
+        found: list[Tensor] = either(trace, _value(self.condition), *sides)
+        return found
 
 
 def _value(condition: Condition) -> Tensor:
@@ -350,7 +359,7 @@ def follow(tensor: Tensor) -> list[tuple[Tensor, Any, Any]]:
     def reach(handle: Tensor) -> None:
         for choice, case in _of(handle, trace):
             before = _state(choice)
-            _take(choice, case.pick(handle, choice))
+            _take(choice, case.merged(trace, [handle], [choice])[0])
             changed.append((choice, before, _state(choice)))
             reach(choice)
 

@@ -209,6 +209,16 @@ class Trace:
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
+    def is_followed(self, tensor: Tensor) -> bool | None:
+        """Whether a gradient from outside of the trace follows a tensor.
+
+        Returns:
+            None where that is not known yet: the gradient may be one of the finished graph.
+        """
+        if tensor.is_symbolic or (id(tensor) not in self.created and type(tensor) is not LiteralTensor):
+            return None
+        return False
+
     # -- reading outside values ------------------------------------------------------------------------
 
     def shown(self, parameter: Any) -> None:
@@ -449,6 +459,15 @@ _active_lock = threading.Condition()
 def current() -> Trace | None:
     """The trace of this thread, if one is active."""
     return _local.trace
+
+
+def active_here() -> list[Trace]:
+    """The traces that are active in this thread, the innermost first."""
+    found, trace = [], _local.trace
+    while trace is not None:
+        found.append(trace)
+        trace = trace.outer
+    return found
 
 
 def refuse_while_captured(why: str, do: str) -> None:

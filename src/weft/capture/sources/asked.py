@@ -51,8 +51,8 @@ class Asked(Contents):
 
     def hooks(self, tensor: Tensor) -> None:
         """The hooks of a tensor from outside were read, or that there is none in the whole program."""
-        if id(tensor) in self.created or tensor.is_symbolic:
-            return
+        if id(tensor) in self.created or (tensor.is_symbolic and id(tensor) not in self.known):
+            return  # one from outside that was written has its hooks still
         if not HANDLE_HOOKS:
             self._guard(f"not {self.name(HANDLE_HOOKS, 'object')}", "absent", "hooks of tensors")
             return

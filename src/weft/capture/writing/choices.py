@@ -16,6 +16,7 @@ class Writing(Sharing, Protocol):
     """What choices ask of the writer of values."""
 
     sources: Sources
+    hooked: dict[int, tuple[Tensor, Any]]
 
     def fresh(self) -> str: ...
     def output(self, value: Value) -> int: ...
@@ -77,4 +78,6 @@ def _may_be_own(writer: Writing, choice: Choice) -> bool:
 def _is_unshared(writer: Writing, tensor: Tensor) -> bool:
     """Whether a candidate of a choice was made by the capture, and is only known as that."""
     outside = id(tensor) in writer.sources.known or writer.was_outside(tensor)
-    return not outside and writer.reached()[id(tensor)] == 1 and not is_shared(writer, tensor)
+    if outside or id(tensor) in writer.hooked:
+        return False
+    return writer.reached()[id(tensor)] == 1 and not is_shared(writer, tensor)

@@ -57,3 +57,27 @@ def test_a_tensor_of_one_example_that_was_kept_is_refused(wrap):
     for use in (lambda t: t + 1, lambda t: 1 - t, lambda t: bool(t.sum() > 0), lambda t: t.asnumpy(), lambda t: t @ t):
         with pytest.raises(Unsupported):
             use(kept[0])
+
+
+def test_a_pull_back_in_a_branch_or_loop_of_a_graph():
+    @jit
+    def looped(x, v):
+        _, pull = vjp(FUNCTIONS["recomputed"], x)
+        while v.sum() < 40:
+            v = pull(v)[0]
+        return v.sum()
+
+    @jit
+    def branched(x, v):
+        _, pull = vjp(FUNCTIONS["recomputed"], x)
+        if v.sum() > 0:
+            v = pull(v)[0]
+        return v.sum()
+
+    one = Tensor([1.0, 1.0])
+    assert float(looped(Tensor([1.0, 2.0]), one)) == 72
+    by_x, by_v = grad(looped, (0, 1))(Tensor([1.0, 2.0]), one)
+    assert by_x.tolist() == [24, 96]
+    assert by_v.tolist() == [8, 64]
+    for sign, expected in ((1.0, [2, 2]), (-1.0, [0, 0])):
+        assert grad(branched)(Tensor([1.0, 2.0]), one * sign).tolist() == expected

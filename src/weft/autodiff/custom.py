@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.autodiff.backward import replaced
+from weft.autodiff.examples import refuse_values_of_an_example
 from weft.autodiff.following import is_followed
 from weft.autodiff.histories import keep_history, passed_by_all
 from weft.autodiff.marks import MARK, Handed, Rule, mark, refuse_unwatched
@@ -412,6 +413,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         "a hook is registered on a tensor from outside, where it stays after the call",
         "register the hook outside the compiled function",
     )
+    refuse_values_of_an_example(hook)
     if isinstance(node, TapeNode) and keep_history(tensor):
         node, index = passed_by_all(node, tensor._index)
         registered = [entry]

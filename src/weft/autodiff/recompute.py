@@ -202,8 +202,12 @@ class Recomputed(TapeNode):
         """The gradients of the inputs, by a tape of the second run."""
         present = [d for d in douts if d is not None]
         values = list(self.inputs)
-        if trace_module.current() is not None:  # in a graph the second run must not become one with the first
-            plain = [detached(t) for t in values]
+        trace = trace_module.current()
+        level = None if trace is None else trace.graph
+        # what a graph reads from around it has its history there, where the operation that holds the graph follows it
+        linked = record and level is self.level
+        if trace is not None:  # in a graph the second run must not become one with the first
+            plain = [detached(t) for t in values] if linked or not record else values
             held = apply(BARRIER, (*plain, *present))
             values, present = list(held[: len(values)]), list(held[len(values) :])
         handles: list[Tensor] = []
@@ -213,12 +217,14 @@ class Recomputed(TapeNode):
                 handles.append(detached(tensor))
                 leaves.append(None)
                 continue
-            leaf = TapeNode((edge,) if record else (), 1, pass_on if record else None, self.level)
-            if self.level is not None:
+            leaf = TapeNode((edge,) if linked else (), 1, pass_on if linked else None, level)
+            if level is not None:
                 note_edges(leaf, [data_of(tensor)])
             handles.append(tracked(data_of(tensor), leaf, 0))
             leaves.append(leaf)
         results = self.again(handles)
+        if any(d is not None and t._node is None for d, t in zip(douts, results, strict=True)):
+            raise SystemError("the second run of a recomputed block has left no tape")
         wanted = [leaf for leaf, need in zip(leaves, needs, strict=True) if need and leaf is not None]
         given = iter(present)
         seeds = [None if d is None else next(given) for d in douts]

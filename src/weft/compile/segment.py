@@ -18,11 +18,13 @@ from weft.compile.differentiate import Conditional, differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.compile.lower import lower
 from weft.compile.pieces import Pieces, as_captured, asks, cut_behind
+from weft.compile.replay import replay
 from weft.context import GRADIENTS as PAUSE
 from weft.core.primitive import Primitive
 from weft.core.recording import Form, GraphNode, enter
 from weft.core.tape import GRADIENTS, SYMBOL, UNSURE, Edge
 from weft.core.tensor import Tensor, data_of, settled, tracked, view, wrap
+from weft.core.trace import current
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN
 from weft.passes.pipeline import OPEN, PIPELINE, optimize
@@ -165,6 +167,12 @@ class Derivative:
         def pull(douts: list[Any], needs: list[bool], record: bool) -> Sequence[Tensor | None]:
             arriving = [douts[place] for place in self._places]
             pattern, given = pattern_of(arriving), operands_for(arriving)
+            trace = current()
+            if trace is not None and any(t.is_symbolic for t in given):
+                # the gradient is computed in a graph in progress, which has no arrays: it becomes a part of that
+                joint, places = self.joint(pattern)
+                inside: Sequence[Any] = replay(trace, joint.graph, [*frozen, *given])  # type: ignore[list-item]
+                return [gradient_at(place, inside) for place in places]  # type: ignore[misc]
             if record:
                 joint, places = self.joint(pattern)
                 found: Sequence[Tensor] = joint.follow([*frozen, *given])

@@ -515,9 +515,20 @@ def is_put_back(tensors: Iterable[Any], datas: Iterable[Any]) -> bool:
     Args:
         tensors: the operands; what is no Tensor is passed over.
         datas: what was read of them.
+
+    Raises:
+        Unsupported: they are values of a graph that is complete, or of one in progress that cannot hold what failed.
     """
-    found = Value in [data.__class__ for data in datas]
-    return found and Value not in [settled(t).__class__ for t in tensors if isinstance(t, Tensor)]
+    if Value not in [data.__class__ for data in datas]:
+        return False
+    if Value in [settled(t).__class__ for t in tensors if isinstance(t, Tensor)]:
+        raise Unsupported(
+            Refusal.TENSOR_VALUE,
+            "a tensor that only a running graph knows is used where there is an array only",
+            "return it from the function that is mapped or compiled, and compute with what that returns; where a "
+            "gradient reads it, take the gradient inside: vmap(grad(f))",
+        )
+    return True
 
 
 def _on_write(tensor: Tensor, source: Tensor) -> Tensor:

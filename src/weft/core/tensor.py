@@ -495,7 +495,9 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         self.parallel_optimizer = parallel_optimizer
 
     def rebind(self, source: Tensor, region: Any = None) -> Tensor:
-        return super().rebind(source if self.place is None else put_in_place(source, self.place), region)
+        if self.place is not None and self.place.fits(source.shape):
+            source = put_in_place(source, self.place)
+        return super().rebind(source, region)
 
     @property
     def param_info(self) -> Parameter:
@@ -609,7 +611,8 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         return self.__repr__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_parameter, (np.array(self), self.__dict__.copy())
+        facts = {name: fact for name, fact in self.__dict__.items() if name != "place"}  # the devices may be others
+        return _restore_parameter, (np.array(self), facts)
 
     def __copy__(self) -> Parameter:
         return self.clone()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 from typing import Any
 
 os.environ["WEFT_DEVICES"] = "8"
@@ -81,6 +83,16 @@ place(weight, None)
 write(x)
 np.testing.assert_allclose(weight.asnumpy(), 2 * values + 1)
 
+# one that gets another shape, is copied or is written to a file
+place(weight, grid("dp", "mp"))
+again = pickle.loads(pickle.dumps(weight))
+assert again.place is None
+assert laid(again) is None
+assert laid(copy.deepcopy(weight)) == (1, 0)
+weight.data = Tensor(np.ones(3, np.float32))
+assert weight.shape == (3,)
+assert float(weight.sum()) == 3.0
+
 # what reads, writes and draws works on tensors that are spread
 spread = reshard(x, grid("dp", "mp"))
 np.testing.assert_array_equal(spread[1:5, 2].asnumpy(), values[1:5, 2])
@@ -95,9 +107,9 @@ weft.set_seed(3)
 np.testing.assert_array_equal(nn.Dropout(p=0.5).set_train()(spread).asnumpy(), alone)
 changed = reshard(x, grid("dp", "mp"))
 changed[2:4] = -1.0
-copy = values.copy()
-copy[2:4] = -1.0
-np.testing.assert_array_equal(changed.asnumpy(), copy)
+expected = values.copy()
+expected[2:4] = -1.0
+np.testing.assert_array_equal(changed.asnumpy(), expected)
 for condition in (True, False):
     chosen = weft.jit(lambda a, c: a * 2 if c.sum() > 0 else a - 1)(spread, Tensor([1.0 if condition else -1.0]))
     np.testing.assert_array_equal(chosen.asnumpy(), values * 2 if condition else values - 1)

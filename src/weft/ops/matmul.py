@@ -40,9 +40,29 @@ def _product_samples() -> list[Sample]:
 
 
 def _product_rule(x: Any, y: Any, out: Any, dout: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    dx = _product(y, dout, transpose_b, True) if transpose_a else _product(dout, y, False, not transpose_b)
-    dy = _product(dout, x, True, transpose_a) if transpose_b else _product(x, dout, not transpose_a, False)
+    if len(x.shape) == 2 < len(y.shape):
+        dx = _summed(y, dout, not transpose_b, True) if transpose_a else _summed(dout, y, True, not transpose_b)
+    else:
+        dx = _product(y, dout, transpose_b, True) if transpose_a else _product(dout, y, False, not transpose_b)
+    if len(y.shape) == 2 < len(x.shape):
+        dy = _summed(dout, x, False, transpose_a) if transpose_b else _summed(x, dout, transpose_a, False)
+    else:
+        dy = _product(dout, x, True, transpose_a) if transpose_b else _product(x, dout, not transpose_a, False)
     return dx, dy
+
+
+def _summed(first: Any, second: Any, last_of_first: bool, last_of_second: bool) -> Any:
+    """The sum of the products of all matrices of two stacks: at once, not one for each that are added up afterwards.
+
+    Args:
+        first: as many matrices as `second`.
+        second: the others.
+        last_of_first: whether the last of the dimensions of a matrix is summed over, or the other.
+        last_of_second: the same of `second`.
+    """
+    stack = len(first.shape) - 2
+    over = tuple(range(stack))
+    return _tensor_dot(first, second, axes=((*over, stack + last_of_first), (*over, stack + last_of_second)))
 
 
 @op("MatMul", classes=(), gradient=_product_rule, samples=_product_samples)

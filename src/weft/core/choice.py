@@ -173,10 +173,8 @@ class Choice(Tensor):
         object.__setattr__(self, name, value)
 
 
-#: what a class has for itself, and what a choice does by itself: a write goes to the candidates, each as its class does
-_OF_CLASSES: Final = frozenset(
-    {"__init__", "__new__", "__doc__", "__module__", "__slots__", "__dict__", "__weakref__", "rebind"}
-)
+#: what a class has for itself
+_OF_CLASSES: Final = frozenset({"__init__", "__new__", "__doc__", "__module__", "__slots__", "__dict__", "__weakref__"})
 
 
 def complete() -> None:

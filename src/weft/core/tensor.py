@@ -347,6 +347,8 @@ class Tensor:
         Returns:
             Tensor: this tensor.
         """
+        if _in_place is not None:
+            source = _in_place(self, source)
         before = _on_write
         if before is not None:
             source = before(self, source)
@@ -416,8 +418,6 @@ class LiteralTensor(Tensor):
 
 #: makes an initial value from an initializer or its name; installed by `weft.nn`
 make_initial: Any = None
-#: gives a tensor in another place, for parameters that have one; see `weft.parallel.placement`
-put_in_place: Any = None
 
 
 class _ParameterClass(type):
@@ -493,11 +493,6 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         self.requires_grad = requires_grad
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
-
-    def rebind(self, source: Tensor, region: Any = None) -> Tensor:
-        if self.place is not None and self.place.fits(source.shape):
-            source = put_in_place(source, self.place)
-        return super().rebind(source, region)
 
     @property
     def param_info(self) -> Parameter:
@@ -761,6 +756,16 @@ def read_by(read: Any) -> None:
     """Set what gives the elements of an array that may lie on devices of several processes."""
     global _read_by
     _read_by = read
+
+
+#: gives what is written to a tensor in its place on several devices; None as long as no Parameter has one
+_in_place: Any = None
+
+
+def place_by(place: Any) -> None:
+    """Set what gives a tensor that is written in the place of the one that it is written to."""
+    global _in_place
+    _in_place = place
 
 
 def observe(on_write: Any, on_create: Any, on_parameter: Any, on_read: Any) -> None:

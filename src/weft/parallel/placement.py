@@ -301,6 +301,12 @@ def constrained(tensor: Tensor, place: Place) -> Tensor:
     return found
 
 
+def _in_place(written: Tensor, source: Tensor) -> Tensor:
+    """What is written to a tensor, in the place that a Parameter has. One of another shape lies where it comes from."""
+    place = written.place if Parameter in type(written).__mro__ else None
+    return source if place is None or not place.fits(source.shape) else constrained(source, place)
+
+
 def adopt(parameter: Parameter, place: Place) -> None:
     """Give a Parameter a place if it has none; its value moves there.
 
@@ -312,6 +318,7 @@ def adopt(parameter: Parameter, place: Place) -> None:
     """
     if parameter.place is not None:
         return
+    tensor_module.place_by(_in_place)
     parameter.__dict__["place"] = place
     _adopted.append(parameter)
     if not trace.any_active():
@@ -348,11 +355,9 @@ def keep_in(parameter: Parameter, place: Place | None) -> None:
     global _placed
     if parameter.place == place:
         return
+    tensor_module.place_by(_in_place)
     parameter.place = place
     _placed += 1
     note("placement", (f"parameters were placed {_placed} times",))
     if place is not None:
         parameter.rebind(tensor_module.view(parameter))
-
-
-tensor_module.put_in_place = constrained

@@ -28,6 +28,7 @@ WITHOUT_SAMPLES = {
     "HostFunction": "calls the host; tests/ops/test_custom_operators.py",
     "ToNumber": "its result stands for a Python number; tests/core",
     "FromNumber": "its operand stands for a Python number; tests/core",
+    "JoinedParts": "takes the parts of other processes; tests/parallel",
     "Mark": "a leaf of a gradient inside a graph; tests/autodiff/test_marks.py",
     "If": "control flow; tests/compile and tests/capture",
     "While": "control flow; tests/compile and tests/capture",

@@ -280,6 +280,33 @@ class ParallelMode:
     MODE_LIST: Final = ["stand_alone", "data_parallel", "hybrid_parallel", "semi_auto_parallel", "auto_parallel"]
 
 
+def _data_strategy(key: str, value: Any) -> Any:
+    """How data is spread: a word for all inputs, or something for each."""
+    if isinstance(value, str) and value not in ("data_parallel", "full_batch"):
+        raise ValueError(
+            f"{key} is 'data_parallel', 'full_batch' or a tuple with a strategy for each input, not {value!r}"
+        )
+    return value
+
+
+def _optimizer_options(key: str, value: Any) -> Any:
+    """What of an optimizer is spread, and over how many devices."""
+    options = _table(key, value)
+    unknown = set(options) - {
+        "gradient_accumulation_shard", "parallel_optimizer_threshold", "optimizer_weight_shard_size", "optimizer_level",
+    }  # fmt: skip
+    if unknown:
+        raise ValueError(f"{key} has no option {sorted(map(str, unknown))[0]!r}")
+    level = options.get("optimizer_level", "level1")
+    if level not in ("level1", "level2", "level3"):
+        raise ValueError(f"{key}: optimizer_level must be 'level1', 'level2' or 'level3', not {level!r}")
+    for name, least in (("parallel_optimizer_threshold", 0), ("optimizer_weight_shard_size", -1)):
+        number = options.get(name, least)
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise ValueError(f"{key}: {name} must be an int of at least {least}, not {number!r}")
+    return options
+
+
 PARALLEL_SETTINGS: Final[dict[str, Setting]] = {
     "device_num": Setting(1, _integer(1, 4096), "Number of devices."),
     "global_rank": Setting(0, _integer(0, 4095), "Rank of this process."),
@@ -302,9 +329,9 @@ PARALLEL_SETTINGS: Final[dict[str, Setting]] = {
     "strategy_ckpt_save_file": Setting("", _text, "File to write sharding strategies to."),
     "strategy_ckpt_config": Setting({}, _table, "Options of strategy files."),
     "full_batch": Setting(False, _flag, "Every device loads the whole batch."),
-    "dataset_strategy": Setting("data_parallel", _anything, "How the dataset is spread."),
+    "dataset_strategy": Setting("data_parallel", _data_strategy, "How the dataset is spread."),
     "enable_parallel_optimizer": Setting(False, _flag, "Spread the optimizer's state over devices."),
-    "parallel_optimizer_config": Setting({}, _table, "Options of the parallel optimizer."),
+    "parallel_optimizer_config": Setting({}, _optimizer_options, "Options of the parallel optimizer."),
     "enable_alltoall": Setting(False, _flag, "Allow all-to-all communication."),
     "all_reduce_fusion_config": Setting([], _integers, "Where gradient reductions are fused."),
     "comm_fusion": Setting({}, _table, "Options of communication fusion."),

@@ -134,3 +134,39 @@ def test_values_that_should_be_the_same_in_all_processes(tmp_path: Path) -> None
     assert status != 0
     assert "different operations" in said
     assert all("differ.py:7" in log for log in logs)
+
+
+def test_a_layout_in_a_graph_is_agreed_on(tmp_path: Path) -> None:
+    program = tmp_path / "other_layout.py"
+    program.write_text(
+        "import numpy as np\n"
+        "from weft import Tensor, jit\n"
+        "from weft.parallel import communication as comm\n"
+        "from weft.parallel.layout import Layout, reshard\n"
+        "comm.init()\n"
+        "grid = Layout((2,), ('a',))\n"
+        "x = Tensor(np.arange(32, dtype=np.float32).reshape(8, 4))\n"
+        "same = jit(lambda a: reshard(a * 2, grid('a')))(x)\n"
+        "assert same.asnumpy().sum() == 992.0\n"
+        "mine = grid('None', 'a') if comm.get_rank() == 0 else grid('a')\n"
+        "print(jit(lambda a: reshard(a * 2, mine))(x))\n"
+    )
+    status, logs, said = launched(tmp_path, 2, str(program.with_suffix("")))
+    assert status != 0
+    assert "different operations" in said
+    assert all("other_layout.py:11" in log for log in logs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"dataset_strategy": "all"}, "must be 'data_parallel', 'full_batch'"),
+        ({"parallel_optimizer_config": {"optimizer_level": "level9"}}, "optimizer_level"),
+        ({"parallel_optimizer_config": {"parallel_optimizer_threshold": -1}}, "at least 0"),
+        ({"parallel_optimizer_config": {"optimizer_weight_shard_size": "a"}}, "an int"),
+        ({"parallel_optimizer_config": {"sizes": 3}}, "no option 'sizes'"),
+    ],
+)
+def test_wrong_settings(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        weft.context.set_auto_parallel_context(**settings)

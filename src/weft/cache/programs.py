@@ -35,6 +35,7 @@ def compiled(
     text: Callable[[], str | None],
     donated: Sequence[int] = (),
     laid_out: tuple[Any, ...] | None = None,
+    spreads: bool = False,
     around: Callable[[], contextlib.AbstractContextManager[Callable[[Spread], None] | None]] = contextlib.nullcontext,
 ) -> Callable[..., Any]:
     """`jax.jit` of a function, which JAX traces only where no earlier process has compiled it.
@@ -45,6 +46,7 @@ def compiled(
             text. It is asked for when the function is first called.
         donated: operands whose memory results may take over.
         laid_out: for each result where it lies, None for wherever the compiler puts it; None for all of them.
+        spreads: whether it lays arrays out over several devices.
         around: makes a context in which a program is made or loaded; what it gives is told of one over several
             devices.
 
@@ -76,18 +78,18 @@ def compiled(
             _store.put(name, json.dumps(program, separators=(",", ":")).encode())
 
     called = loading(jitted, find, keep, around)
-    return called if _called_by is None else _called_by(called, text)
+    return called if _called_by is None else _called_by(called, text, spreads)
 
 
-#: what runs compiled functions in place of themselves: made of a function and its text
-_called_by: Callable[[Any, Callable[[], str | None]], Any] | None = None
+#: what runs compiled functions in place of themselves: made of a function, its text and whether it lays arrays out
+_called_by: Callable[[Any, Callable[[], str | None], bool], Any] | None = None
 
 
-def call_by(caller: Callable[[Any, Callable[[], str | None]], Any]) -> None:
+def call_by(caller: Callable[[Any, Callable[[], str | None], bool], Any]) -> None:
     """Set what is called in place of the functions that are compiled from now on.
 
     Args:
-        caller: gives it, made of a function and what says what that computes.
+        caller: gives it, made of a function, what says what that computes, and whether it lays arrays out.
     """
     global _called_by
     _called_by = caller

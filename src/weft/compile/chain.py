@@ -103,7 +103,9 @@ class Parts:
         if function is None:
             function = self._lowered[id(graph)] = lower(graph)
         self.names.add(function.__name__)
-        return compiled(function, lambda: known_digest(graph), donated, _laid_out(graph), self._around(graph, donated))
+        spreads = any(node.op is CONSTRAINT for node in graph.walk())
+        around = self._around(graph, donated)
+        return compiled(function, lambda: known_digest(graph), donated, _laid_out(graph), spreads, around)
 
     def _around(self, graph: Graph | Callable[[], Graph], donated: tuple[int, ...]) -> Any:
         """A context for the compilations of a part: also those that come later, as for operands in another layout."""

@@ -13,7 +13,6 @@ from weft.core.trace import Literal
 from weft.ir.graph import Graph
 from weft.ir.parser import parse_graph
 from weft.ir.text import format_graph, has_text, held_graph
-from weft.parallel.placement import CONSTRAINT
 
 
 def operation(name: str) -> Primitive:
@@ -44,8 +43,7 @@ def operations_of(graph: Graph) -> dict[str, str] | None:
         graph: any graph.
 
     Returns:
-        None if code of the program takes part in one of them, if one has attributes without a text, or if one lays
-        tensors out over devices: what is compiled for several is not kept.
+        None if code of the program takes part in one of them, or if one has attributes without a text.
     """
     names: dict[str, str] = {}
     seen: set[int] = set()
@@ -59,12 +57,7 @@ def operations_of(graph: Graph) -> dict[str, str] | None:
             name = getattr(node.op, "known_as", None)
             held = [held_graph(value) for value in node.attrs]
             others = [value for value, graph in zip(node.attrs, held, strict=True) if graph is None]
-            if (
-                name is None
-                or node.op is CONSTRAINT
-                or names.setdefault(node.op.name, name) != name
-                or not all(map(has_text, others))
-            ):
+            if name is None or names.setdefault(node.op.name, name) != name or not all(map(has_text, others)):
                 return None
             stack.extend([*node.regions, *[graph for graph in held if graph is not None]])
     return names

@@ -8,9 +8,11 @@ the result. A capture steps through these methods like through any function of t
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Self
 
+from weft.context import SPREAD_MODES, get_auto_parallel_context, note
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 
@@ -205,6 +207,7 @@ class Operator:
             The operator.
         """
         self._strategy = None if in_strategy is None and out_strategy is None else (in_strategy, out_strategy)
+        _count_strategies()
         self.add_prim_attr("in_strategy", in_strategy)
         return self.add_prim_attr("out_strategy", out_strategy)
 
@@ -293,6 +296,15 @@ def differentiated(rule: Callable[..., Any], function: Callable[..., Any], args:
     if _differentiated is None:
         return function(*args)
     return _differentiated(rule, function, args)
+
+
+_strategies = itertools.count(1)
+
+
+def _count_strategies() -> None:
+    """Have functions compiled anew where strategies count: an operator of theirs may have another one."""
+    if get_auto_parallel_context("parallel_mode") in SPREAD_MODES:
+        note("strategies", (f"strategies were given {next(_strategies)} times",))
 
 
 #: calls an operator that has a strategy: operator, function, arguments, arguments by name

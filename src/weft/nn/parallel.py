@@ -299,8 +299,12 @@ class AutoParallel(Cell):
 
     def hsdp(self, shard_size: int = -1, threshold: int = 64, optimizer_level: str = "level1") -> None:
         """How the optimizer's state is spread."""
-        if shard_size not in (-1, 1) and count() % shard_size:
+        if rank_id("AutoParallel.hsdp", "shard_size", shard_size) < -1 or shard_size == 0:
+            raise ValueError(f"AutoParallel.hsdp: shard_size must be positive, or -1 for all, not {shard_size}")
+        if shard_size > 1 and count() == 1:
             raise SeveralProcesses(f"AutoParallel.hsdp: shard_size={shard_size}")
+        if shard_size > 1 and count() % shard_size:
+            raise ValueError(f"AutoParallel.hsdp: shard_size={shard_size} does not divide the {count()} devices")
         if threshold < 0:
             raise ValueError(f"AutoParallel.hsdp: threshold must not be negative, not {threshold}")
         if optimizer_level not in ("level1", "level2", "level3"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import queue
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -23,6 +24,8 @@ from weft.core import tensor as tensor_module
 from weft.parallel import exchange
 from weft.parallel.processes import attending, processes
 
+#: where an object lies in the memory of one process
+_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 #: operands of which the types are named where processes come with different ones
 _NAMED: Final = 6
 
@@ -38,21 +41,29 @@ class Spanning:
     Args:
         function: the function.
         text: says what it computes; None where that has no text.
+        spreads: whether it lays arrays out over processes, whatever it gets.
     """
 
-    def __init__(self, function: Any, text: Callable[[], str | None]) -> None:
+    def __init__(self, function: Any, text: Callable[[], str | None], spreads: bool) -> None:
         self.function = function
         self.text = text
+        self.spreads = spreads
         self._name = getattr(function, "__name__", "a program")
+        self._known: str | None = None
 
-    @functools.cached_property
-    def _digest(self) -> str:
-        text = self.text()
-        return "" if text is None else hashlib.sha256(text.encode()).hexdigest()[:12]
+    def _digest(self, arrays: Sequence[Any]) -> str:
+        """What tells this program from others, in all processes."""
+        if self._known is None:
+            text = self.text()
+            if text is None:  # code of the program takes part: what JAX makes of it
+                text = _ADDRESS.sub("", str(jax.make_jaxpr(self.function._fun)(*arrays)))
+            self._known = hashlib.sha256(text.encode()).hexdigest()[:12]
+        return self._known
 
     def __call__(self, *arrays: Any) -> Any:
-        if any(map(spans, arrays)) and not any(isinstance(array, jax.core.Tracer) for array in arrays):
-            return together(f"{self._name} {self._digest}".rstrip(), self.function, arrays)
+        together_with_others = self.spreads or any(map(spans, arrays))
+        if together_with_others and not any(isinstance(array, jax.core.Tracer) for array in arrays):
+            return together(f"{self._name} {self._digest(arrays)}", self.function, arrays)
         return self.function(*arrays)
 
     def __getattr__(self, name: str) -> Any:
@@ -83,9 +94,10 @@ def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> 
 
 
 def _processes_of(arrays: Sequence[Any]) -> tuple[int, ...]:
-    """The processes that have parts of some arrays."""
+    """The processes that have parts of some arrays; all of them where no array spans processes."""
     found = [array.sharding.device_set for array in arrays if spans(array)]
-    return tuple(sorted({device.process_index for devices in found for device in devices}))
+    chosen = {device.process_index for devices in found for device in devices}
+    return tuple(sorted(chosen)) or tuple(range(processes().count))
 
 
 def agree(what: str, group: tuple[int, ...] | None = None) -> Any:
@@ -111,7 +123,9 @@ def _said(name: str, arrays: Sequence[Any]) -> str:
     kinds = [
         "-"
         if array is None
-        else f"{array.dtype}{list(array.shape)}" + ("" if spans(array) else f"={contents_of(array)}")
+        else f"{array.dtype}{list(array.shape)}{_where(array)}"
+        if spans(array)
+        else f"{array.dtype}{list(array.shape)}={contents_of(array)}"
         for array in arrays
     ]
     if len(kinds) > _NAMED:
@@ -120,13 +134,21 @@ def _said(name: str, arrays: Sequence[Any]) -> str:
     return f"{name}({', '.join(kinds)})"
 
 
+def _where(array: Any) -> str:
+    """How an array lies on its devices."""
+    place = array.sharding
+    return f"@{dict(place.mesh.shape)}{tuple(place.spec)}" if isinstance(place, NamedSharding) else f"@{place}"
+
+
 def contents_of(array: Any) -> str:
     """A number that differs where the elements of an array do."""
     return f"{zlib.crc32(np.ascontiguousarray(array).tobytes()):08x}"
 
 
 def _run(function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
-    mesh = next(array.sharding.mesh for array in arrays if spans(array))
+    mesh = next((array.sharding.mesh for array in arrays if spans(array)), None)
+    if mesh is None:  # JAX puts them where the program wants them
+        return jax.block_until_ready(function(*arrays))
     where = NamedSharding(mesh, PartitionSpec())
     everywhere = [array if array is None or spans(array) else _everywhere(array, where) for array in arrays]
     return jax.block_until_ready(function(*everywhere))

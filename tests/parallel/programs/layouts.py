@@ -137,6 +137,13 @@ set_auto_parallel_context(parallel_mode="semi_auto_parallel")
 found = product(x, x)
 np.testing.assert_allclose(found.asnumpy(), values @ values, rtol=1e-5)
 assert [part for part in found.concrete("a test").sharding.shard_shape((8, 8))] == [2, 4]
+later = ops.MatMul()
+multiplied = weft.jit(lambda a: later(a, a))
+assert layout_of(multiplied(x)) is None
+later.shard(((4, 1), (1, 2)))  # compiled code is for the strategies that operators have
+assert layout_of(multiplied(x)) is not None
+later.shard(((3, 1), (1, 1)))
+refused(lambda: multiplied(x), ValueError, "MatMul: a strategy with 3 parts")
 refused(lambda: ops.MatMul().shard(((16, 1), (1, 1)))(x, x), ValueError, "MatMul: a strategy with 16 parts")
 refused(lambda: ops.ReLU().shard(((3,),))(x), ValueError, "ReLU: a strategy with 3 parts")
 refused(lambda: ops.ReLU().shard(((1, 1), (1, 1)))(x), ValueError, "2 strategies for 1 tensors")

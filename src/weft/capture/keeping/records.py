@@ -25,6 +25,7 @@ from weft.core.control import CALL
 from weft.core.tensor import Tensor
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
+from weft.parallel.placement import CONSTRAINT
 
 #: what the code of an entry may need besides objects of the program
 _STANDARD: Final = frozenset({"draws_in_turn"})
@@ -72,6 +73,8 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
         raise NotKept("its graph leaves sizes open")
     if prepared is None:
         raise NotKept("its graph holds large constants, or calls the host")
+    if any(node.op is CONSTRAINT for node in prepared.walk()):
+        raise NotKept("it lays tensors out over devices")
     before = None if graph.captured is None else graph.captured()
     operations = [operations_of(found) for found in (graph, prepared, before) if found is not None]
     if None in operations:

@@ -284,7 +284,7 @@ def _data_strategy(key: str, value: Any) -> Any:
     """How data is spread: a word for all inputs, or something for each."""
     if isinstance(value, str) and value not in ("data_parallel", "full_batch"):
         raise ValueError(
-            f"{key} is 'data_parallel', 'full_batch' or a tuple with a strategy for each input, not {value!r}"
+            f"{key} must be 'data_parallel', 'full_batch' or a tuple with a strategy for each input, not {value!r}"
         )
     return value
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from random_graphs import SEEN, arguments, random_graph, repeating_graph
 
 from weft.compile.chain import Parts, fitting
+from weft.compile.compilations import RUN, Compilations
 from weft.compile.listing import read_graph
 from weft.compile.lower import lower
 from weft.core.control import CALL, REPEAT
@@ -103,7 +104,7 @@ def test_stretches_that_repeat_are_calls_that_compute_the_same(random: Random) -
     shared = verify(ShareRepeats(least=2, saved=2).apply(copy_graph(graph)))
     check_same(before, run(shared, arrays))
     donated = fitting(shared, range(len(shared.params)))
-    parts = Parts()
+    parts = Parts(Compilations(), RUN)
     for places in ((), donated):
         copies = [array.copy() for array in jax.tree.map(jax.numpy.asarray, arrays)]
         check_same(before, (parts.compiled(shared, places)(*copies), []))

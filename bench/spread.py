@@ -6,7 +6,6 @@ Each row is measured in a process of its own: how many devices a processor stand
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -22,10 +21,10 @@ from bench.lenet import BATCH, LeNet, batch, jax_step
 from bench.measure import Result, printed, row, steady
 from weft import nn
 from weft.context import set_auto_parallel_context
+from weft.explain.collectives import collectives_of
 from weft.parallel.layout import Layout, place, reshard
 
 WIDTH, HEADS, DEPTH, LENGTH, ROWS, WORDS = 128, 4, 12, 32, 16, 128
-_KINDS: Final = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
 _AXES: Final = {"data": (8, 1), "tensor": (1, 8), "mixed": (2, 4)}
 
 
@@ -183,7 +182,7 @@ def _transformer(kind: str) -> Callable[[int], Result]:
 
 
 def _print_collectives(ours: Any, theirs: str) -> None:
-    """Collectives of both programs, by kind: number and bytes of each device."""
+    """Collectives of both programs, by kind: number, and the bytes that a device sends."""
     found = max((module.to_string() for module in _modules()), key=len)
     print("weft:", _collectives(found), "JAX:", _collectives(theirs), file=sys.stderr)
 
@@ -194,14 +193,12 @@ def _modules() -> list[Any]:
     return [m for e in client.live_executables() if len(e.local_devices()) > 1 for m in e.hlo_modules()]
 
 
-def _collectives(text: str) -> dict[str, tuple[int, int]]:
+def _collectives(text: str) -> dict[str, tuple[int, float]]:
     counts: Counter[str] = Counter()
-    moved: Counter[str] = Counter()
-    for result, kind in re.findall(rf" = (.*?) ({'|'.join(_KINDS)})(?:-start)?\(", text):
-        counts[kind] += 1
-        for name, sizes in re.findall(r"([a-z]+\d*)\[([\d,]*)\]", result):
-            count = int(np.prod([int(size) for size in sizes.split(",") if size]))
-            moved[kind] += count * (int(name.lstrip("abcdefghijklmnopqrstuvwxyz") or 8) // 8)
+    moved: dict[str, float] = {}
+    for one in collectives_of(text, len(jax.devices())):
+        counts[one.kind] += 1
+        moved[one.kind] = moved.get(one.kind, 0.0) + one.moved.most
     return {kind: (counts[kind], moved[kind]) for kind in counts}
 
 

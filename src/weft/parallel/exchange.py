@@ -35,7 +35,24 @@ def mesh_of(group: tuple[int, ...]) -> Mesh:
     return Mesh(np.array([first[rank] for rank in group]), (AXIS,))
 
 
-class Exchange(Primitive):
+class Performed(Primitive):
+    """A primitive that is more, outside of graphs, than a function that JAX compiles: a subclass says what."""
+
+    __slots__ = ()
+
+    def performer(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        """What computes it with some attributes, from the arrays of this process."""
+        raise NotImplementedError
+
+    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        key = self.key(attrs)
+        found = self.executables.get(key)
+        if found is None:
+            found = self.executables[self._checked_key(attrs)] = self.performer(attrs)
+        return found
+
+
+class Exchange(Performed):
     """An operation of all processes of a group.
 
     Its implementation names the axis `AXIS` of `jax.lax`'s collectives, and its last attribute is the group, the ranks
@@ -47,12 +64,8 @@ class Exchange(Primitive):
     def __init__(self, name: str, implementation: Callable[..., Any], **traits: Any) -> None:
         super().__init__(name, implementation, effect=ACROSS, **traits)
 
-    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
-        key = self.key(attrs)
-        found = self.executables.get(key)
-        if found is None:
-            found = self.executables[self._checked_key(attrs)] = Together(self, attrs)
-        return found
+    def performer(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        return Together(self, attrs)
 
     def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
         mesh = AbstractMesh((len(attrs[-1]),), (AXIS,))

@@ -24,10 +24,10 @@ from weft.context import note
 from weft.core import tensor as tensor_module
 from weft.core import trace
 from weft.core.dispatch import apply
-from weft.core.primitive import ACROSS, Primitive, Sample
+from weft.core.primitive import ACROSS, Sample
 from weft.core.tensor import Parameter, Tensor, data_of
 from weft.parallel import spanning
-from weft.parallel.exchange import mesh_of
+from weft.parallel.exchange import Performed, mesh_of
 from weft.parallel.processes import processes
 
 
@@ -198,17 +198,13 @@ def _derivative(value: Any, out: Any, dout: Any, **place: Any) -> Any:
     return constrained(dout, Place(**place))
 
 
-class _Constraint(Primitive):
+class _Constraint(Performed):
     """Outside of graphs arrays are moved, from whichever devices they are on."""
 
     __slots__ = ()
 
-    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
-        key = self.key(attrs)
-        found = self.executables.get(key)
-        if found is None:
-            found = self.executables[self._checked_key(attrs)] = _Move(sharding(Place(*attrs)))
-        return found
+    def performer(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        return _Move(sharding(Place(*attrs)))
 
 
 def moved(array: Any, where: NamedSharding) -> Any:
@@ -249,17 +245,13 @@ CONSTRAINT: Final = _Constraint(
 )
 
 
-class _Joined(Primitive):
+class _Joined(Performed):
     """The parts that processes have of a tensor, as one that spans them."""
 
     __slots__ = ()
 
-    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
-        key = self.key(attrs)
-        found = self.executables.get(key)
-        if found is None:
-            found = self.executables[self._checked_key(attrs)] = _Join(Place(*attrs))
-        return found
+    def performer(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        return _Join(Place(*attrs))
 
 
 class _Join(_Move):

@@ -72,11 +72,6 @@ def is_spread(data: Any) -> bool:
     return isinstance(data, jax.Array) and not isinstance(data, jax.core.Tracer) and len(data.sharding.device_set) > 1
 
 
-def is_across(data: Any) -> bool:
-    """Whether something is an array of which other processes hold parts."""
-    return is_spread(data) and not data.is_fully_addressable
-
-
 def parts(array: Any) -> list[tuple[Box, Any]]:
     """What this process has to keep of an array, so that all processes together keep each element once."""
     found = []

@@ -26,7 +26,8 @@ import safetensors.numpy
 
 from weft.errors import CheckpointError
 from weft.parallel.processes import processes
-from weft.parallel.slices import Box, grid, is_across, parts, whole
+from weft.parallel.slices import Box, grid, parts, whole
+from weft.parallel.spanning import spans
 from weft.train import files
 
 INDEX: Final = "index.json"
@@ -111,7 +112,7 @@ def write(folder: Path, values: Mapping[str, Any], trained: list[str], texts: Ma
 
 def _described(array: Any, compare: bool) -> list[Any]:
     """What the other processes must know of an array: type, shape, and by what they see that they have the same."""
-    if is_across(array):
+    if spans(array):
         return [array.dtype.name, list(array.shape), None]
     if not compare:
         return [array.dtype.name, list(array.shape), ""]

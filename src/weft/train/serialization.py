@@ -29,7 +29,8 @@ from weft.errors import CheckpointError
 from weft.nn.cell import Cell
 from weft.nn.state import put
 from weft.parallel.processes import processes
-from weft.parallel.slices import Box, assembled, held, is_across, is_spread, parts, whole
+from weft.parallel.slices import Box, assembled, held, is_spread, parts, whole
+from weft.parallel.spanning import spans
 from weft.train import ckpt, files, folders
 
 _METADATA_KEY: Final = "weft"
@@ -119,12 +120,12 @@ def save_checkpoint(
     slices: dict[str, Any] = {}
     for name, value in tensors.items():
         data: Any = settled(value) if isinstance(value, Tensor) else None
-        if not integrated_save and is_across(data):
+        if not integrated_save and spans(data):
             box, held_here = held(data)
             slices[name] = [list(data.shape), list(box.start)]
             arrays[name] = _array(name, held_here, kind)
         else:
-            arrays[name] = _array(name, whole(data) if is_across(data) else value, kind)
+            arrays[name] = _array(name, whole(data) if spans(data) else value, kind)
     facts: dict[str, Any] = {"version": _FORMAT_VERSION, "trained": trained, "order": list(arrays)}
     if slices:
         facts["slices"] = slices
@@ -645,7 +646,7 @@ def _as_part_of(target: Tensor, value: Tensor) -> Tensor:
     """A slice as the spread parameter of which this process holds that slice; other values as they are."""
     own = getattr(value, "slice_of", None)
     data = data_of(target)
-    if not isinstance(own, Slice) or value.shape == target.shape or not is_across(data):
+    if not isinstance(own, Slice) or value.shape == target.shape or not spans(data):
         return value
     if own.shape != target.shape or held(data)[0] != own.box:
         return value
@@ -681,7 +682,7 @@ def _misfit(name: str, param: Tensor, value: Tensor, strict: bool) -> str:
     if integers:
         limits = np.iinfo(param.dtype.np_dtype)
         data = data_of(value)
-        arrays = [np.asarray(part) for _, part in parts(data)] if is_across(data) else [np.array(value)]
+        arrays = [np.asarray(part) for _, part in parts(data)] if spans(data) else [np.array(value)]
         if any(a.size and (int(a.min()) < limits.min or int(a.max()) > limits.max) for a in arrays):
             return f"{name!r} is {param.dtype}, which cannot hold the {value.dtype} values of the checkpoint"
     return ""

@@ -34,6 +34,7 @@ def compiled(
     function: Callable[..., Any],
     text: Callable[[], str | None],
     donated: Sequence[int] = (),
+    *,
     laid_out: tuple[Any, ...] | None = None,
     spreads: bool = False,
     around: Callable[[], contextlib.AbstractContextManager[Callable[[Spread], None] | None]] = contextlib.nullcontext,

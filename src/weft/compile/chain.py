@@ -94,9 +94,8 @@ class Parts:
         if isinstance(graph, KeptGraph):
             self.names.add(function_name(graph))
             read = functools.cache(graph.read)
-            return compiled(
-                _lowered_later(graph, read), lambda: graph.digest, donated, None, self._around(read, donated)
-            )
+            around = self._around(read, donated)
+            return compiled(_lowered_later(graph, read), lambda: graph.digest, donated, around=around)
         if is_chain(graph):
             return _chain(graph, donated, self)
         function = self._lowered.get(id(graph))
@@ -104,8 +103,10 @@ class Parts:
             function = self._lowered[id(graph)] = lower(graph)
         self.names.add(function.__name__)
         spreads = any(node.op is CONSTRAINT for node in graph.walk())
-        around = self._around(graph, donated)
-        return compiled(function, lambda: known_digest(graph), donated, _laid_out(graph), spreads, around)
+        laid_out, around = _laid_out(graph), self._around(graph, donated)
+        return compiled(
+            function, lambda: known_digest(graph), donated, laid_out=laid_out, spreads=spreads, around=around
+        )
 
     def _around(self, graph: Graph | Callable[[], Graph], donated: tuple[int, ...]) -> Any:
         """A context for the compilations of a part: also those that come later, as for operands in another layout."""

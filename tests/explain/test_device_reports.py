@@ -31,7 +31,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[s
                 XLA_FLAGS="--xla_force_host_platform_device_count=8", **variables,
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
-            found.append(json.loads(done.stdout.splitlines()[-1]))
+            errors = json.loads(done.stdout.splitlines()[-1])
+            found.append({check: error and f"{error}{done.stderr}" for check, error in errors.items()})
         return found[RUNS.index(run)]
 
     return outcome

@@ -307,6 +307,18 @@ def _optimizer_options(key: str, value: Any) -> Any:
     return options
 
 
+def _pipeline_options(key: str, value: Any) -> dict[Any, Any]:
+    options = _table(key, value)
+    scheduler = options.get("pipeline_scheduler", SCHEDULERS[0])
+    if scheduler not in SCHEDULERS:
+        raise ValueError(f"{key}: pipeline_scheduler must be one of {SCHEDULERS}, not {scheduler!r}")
+    return options
+
+
+#: orders in which the stages of a pipeline compute: a backward pass after each forward pass, as early as it goes; or
+#: all forward passes first
+SCHEDULERS: Final = ("1f1b", "gpipe")
+
 PARALLEL_SETTINGS: Final[dict[str, Setting]] = {
     "device_num": Setting(1, _integer(1, 4096), "Number of devices."),
     "global_rank": Setting(0, _integer(0, 4095), "Rank of this process."),
@@ -336,7 +348,7 @@ PARALLEL_SETTINGS: Final[dict[str, Setting]] = {
     "all_reduce_fusion_config": Setting([], _integers, "Where gradient reductions are fused."),
     "comm_fusion": Setting({}, _table, "Options of communication fusion."),
     "pipeline_stages": Setting(1, _integer(1), "Number of pipeline stages."),
-    "pipeline_config": Setting({}, _table, "Options of pipeline parallelism."),
+    "pipeline_config": Setting({}, _pipeline_options, "Options of pipeline parallelism."),
     "pipeline_result_broadcast": Setting(False, _flag, "Send the last stage's result to all."),
     "grad_accumulation_step": Setting(1, _integer(1), "Steps over which gradients are accumulated."),
     "group_ckpt_save_file": Setting("", _text, "File to write communication groups to."),

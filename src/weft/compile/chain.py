@@ -16,12 +16,13 @@ from weft.cache.programs import compiled
 from weft.compile.compilations import IN_PLACE, Compilations, Programs
 from weft.compile.listing import known_digest
 from weft.compile.lower import Lowered, embedded, function_name, lower
+from weft.compile.staged import Move, is_staged, staged
 from weft.core.control import CALL, REPEAT
 from weft.core.primitive import ACROSS
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
-from weft.ir.types import TensorType
-from weft.parallel.placement import CONSTRAINT, Place, sharding
+from weft.ir.types import TOKEN, TensorType
+from weft.parallel.placement import CONSTRAINT, Place, sharding, stages
 from weft.passes.drop_dead import DropDead
 from weft.passes.position_operands import PositionOperands
 from weft.passes.rewrite import copy_graph, part
@@ -150,6 +151,8 @@ def compact(graph: Graph, owned: bool) -> Graph:
         graph: the graph.
         owned: whether it may be changed.
     """
+    if is_staged(graph):  # its parts are made compact
+        return graph
     limit = context.get_context("loop_unroll_limit")
     found = graph
     if 0 <= limit < len(graph.nodes):
@@ -182,13 +185,13 @@ def _sharing(graph: Graph, size: int) -> ShareRepeats | None:
 
 
 def is_chain(graph: Graph) -> bool:
-    """Whether a graph is compiled in several parts: it has calls, or meets other processes."""
-    return any(node.op is CALL or node.op.effect == ACROSS for node in graph.nodes)
+    """Whether a graph is compiled in several parts: it has calls, or meets other processes, or is one of stages."""
+    return any(node.op is CALL or node.op.effect == ACROSS for node in graph.nodes) or is_staged(graph)
 
 
 def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[..., Any]:
     """A graph with calls as a function that runs one executable after the other."""
-    pieces = _pieces(graph)
+    graph, pieces = _pieces_of_stages(graph, donated) if is_staged(graph) else (graph, _pieces(graph))
     slots: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
     constants = []
     for node in graph.nodes:
@@ -196,12 +199,15 @@ def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[...
             slots[value] = len(slots)
         if node.op is CONSTANT:
             constants.append((slots[node.outputs[0]], node.attrs[0]))
+    for piece in pieces:
+        for value in piece.outputs:
+            slots.setdefault(value, len(slots))
     kept = {slot for slot, _ in constants}.union(slots[value] for value in graph.outputs)
     last: dict[Value, int] = {value: i for i, piece in enumerate(pieces) for value in (*piece.inputs, *piece.outputs)}
     given = {graph.params[i] for i in donated if graph.params[i] not in graph.outputs}
     steps: list[_Step] = []
     # nothing is given away before all other processes were met: what one of them fails in leaves everything as it was
-    met = max((i for i, piece in enumerate(pieces) if _meets(piece.graph)), default=-1)
+    met = max((i for i, piece in enumerate(pieces) if piece.meets), default=-1)
     compiled_pieces: list[tuple[Graph, tuple[int, ...]]] = []
     for position, piece in enumerate(pieces):
         used = piece.inputs
@@ -212,6 +218,8 @@ def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[...
     for position, piece in enumerate(pieces):
         used = piece.inputs
         run = next(functions) if isinstance(piece.graph, Graph) else piece.graph
+        if piece.move is not None:
+            run = _moving(run, piece.move)
         dead = {slots[value] for value in (*used, *piece.outputs) if last[value] == position} - kept
         steps.append((run, tuple([slots[v] for v in used]), tuple([slots[v] for v in piece.outputs]), tuple(dead)))
     return _function(
@@ -242,17 +250,24 @@ class _Piece:
     """What one executable computes.
 
     Args:
-        graph: a callee, a stretch between calls, or the operation that meets other processes.
+        graph: a callee, a stretch between calls, a part of a stage, or a function: the operation that meets other
+            processes, or what moves values to a stage.
         inputs: values of the whole graph, one for each parameter.
         outputs: values of the whole graph, one for each output.
+        meets: whether it meets other processes.
+        move: what puts operands where it runs; None if they are there.
     """
 
-    __slots__ = ("graph", "inputs", "outputs")
+    __slots__ = ("graph", "inputs", "outputs", "meets", "move")
 
-    def __init__(self, graph: Any, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
+    def __init__(
+        self, graph: Any, inputs: Sequence[Value], outputs: Sequence[Value], meets: bool, move: Move | None = None
+    ) -> None:
         self.graph: Graph | Callable[..., Any] = graph
         self.inputs = inputs
         self.outputs = outputs
+        self.meets = meets
+        self.move = move
 
 
 def _pieces(graph: Graph) -> list[_Piece]:
@@ -275,11 +290,58 @@ def _pieces(graph: Graph) -> list[_Piece]:
         if node.op is CALL or across:
             if any(value is not None and value.node in waiting for value in node.inputs):
                 cut()
-            pieces.append(_Piece(_met(node) if across else node.regions[0], node.inputs, node.outputs))  # type: ignore[arg-type]
+            found: Any = _met(node) if across else node.regions[0]
+            pieces.append(_Piece(found, node.inputs, node.outputs, across or _meets(found)))  # type: ignore[arg-type]
         elif node.op is not CONSTANT:
             waiting[node] = None
     cut()
     return pieces
+
+
+def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list[_Piece]]:
+    """The parts of a graph of stages, with the moves of values between these.
+
+    Args:
+        graph: the graph.
+        donated: parameters whose memory results may take over.
+
+    Returns:
+        tuple: the graph that the pieces are of, which computes the same, and the pieces.
+    """
+    count = stages()
+    config = context.get_auto_parallel_context("pipeline_config")
+    graph, found = staged(graph, count, config.get("pipeline_scheduler", context.SCHEDULERS[0]))
+    moves = [Move(stage, count) for stage in range(count)]
+    last = {value: number for number, one in enumerate(found) for value in one.inputs}
+    given = {graph.params[i] for i in donated}
+    made: dict[Value, int] = {}
+    there: dict[tuple[Value, int], Value] = {}
+    compact_parts: dict[int, Graph] = {}
+    pieces: list[_Piece] = []
+    for number, one in enumerate(found):
+        stage, operands = one.stage, []
+        for value in one.inputs:
+            goes_along = value in given and last[value] == number  # it is moved by the part, which may take it over
+            if value.type is not TOKEN and made.get(value) != stage and not goes_along:
+                moved = there.get((value, stage))
+                if moved is None:
+                    moved = there[value, stage] = Value(value.type, graph, None, 0)
+                    pieces.append(_Piece(moves[stage].alone, [value], [moved], False))
+                value = moved
+            operands.append(value)
+        made.update(dict.fromkeys(one.outputs, stage))
+        if isinstance(one.graph, Graph):
+            if id(one.graph) not in compact_parts:
+                compact_parts[id(one.graph)] = compact(one.graph, True)
+            inside = compact_parts[id(one.graph)]
+            pieces.append(_Piece(inside, operands, one.outputs, False, moves[stage]))
+        else:
+            pieces.append(_Piece(_met(one.graph), operands, one.outputs, True))
+    return graph, pieces
+
+
+def _moving(run: Callable[..., Any], move: Move) -> Callable[..., Any]:
+    return lambda *arrays: run(*[move(array) for array in arrays])
 
 
 def _meets(graph: Graph | Callable[..., Any]) -> bool:
@@ -300,7 +362,7 @@ def _stretch(graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value], numb
     needed = dict.fromkeys(v for node in nodes for v in node.inputs if v is not None and v not in made)
     constants = {v.node: None for v in needed if v.node is not None and v.node.op is CONSTANT}
     inputs = [value for value in needed if value.node not in constants]
-    return _Piece(part(f"{graph.name}_{number}", graph, inputs, [*constants, *nodes], outputs), inputs, outputs)
+    return _Piece(part(f"{graph.name}_{number}", graph, inputs, [*constants, *nodes], outputs), inputs, outputs, False)
 
 
 def fitting(graph: Graph, donatable: Sequence[int]) -> tuple[int, ...]:

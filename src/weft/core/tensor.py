@@ -457,6 +457,7 @@ class Parameter(Tensor, metaclass=_ParameterClass):
     inited_param: Parameter | None = None
     init_finished: bool = True
     place: Any = None  # where all of its values lie; None for where they come from
+    stage: int | None = None  # of a pipeline, to which it belongs
 
     name: str
     requires_grad: bool
@@ -606,7 +607,7 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         return self.__repr__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        facts = {name: fact for name, fact in self.__dict__.items() if name != "place"}  # the devices may be others
+        facts = {name: fact for name, fact in self.__dict__.items() if name not in ("place", "stage")}  # the devices may be others
         return _restore_parameter, (np.array(self), facts)
 
     def __copy__(self) -> Parameter:

@@ -628,6 +628,7 @@ class Cell(State, Remarks):
             or self._init_args
             or self._settings.get("recompute")
             or self._settings.get("shard")
+            or self._settings.get("pipeline_stage") is not None
             or self._forward_pre_hooks
             or self._forward_hooks
             or self._backward_pre_hooks

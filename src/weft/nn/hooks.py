@@ -12,6 +12,7 @@ from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.trace import reuse_blocks
 from weft.core.transparency import transparent
 from weft.dtypes import DType
+from weft.parallel.stages import at_stage, settle
 from weft.parallel.strategies import spread_around
 
 
@@ -106,6 +107,16 @@ def call_with_extras(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 @transparent
 def _compute(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    stage = cell._settings.get("pipeline_stage")
+    if stage is None:
+        return _compute_there(cell, args, kwargs)
+    settle(cell)
+    kwargs = {name: at_stage(value, stage) for name, value in kwargs.items()}
+    return at_stage(_compute_there(cell, at_stage(args, stage), kwargs), stage)
+
+
+@transparent
+def _compute_there(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if cell._settings.get("shard"):
         inside, outside, _ = cell._settings["shard"]
         return spread_around(lambda *inputs: _compute_here(cell, inputs, kwargs), args, {}, inside, outside)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft import dtypes
-from weft.context import ParallelMode, get_auto_parallel_context, set_auto_parallel_context
+from weft.context import SCHEDULERS, ParallelMode, get_auto_parallel_context, set_auto_parallel_context
 from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.tensor import Tensor
@@ -20,6 +20,7 @@ from weft.ops.state import assign
 from weft.parallel.layout import Layout
 from weft.parallel.placement import adopt, count
 from weft.parallel.processes import processes
+from weft.parallel.stages import at_stage
 from weft.parallel.strategies import places, spread_around
 from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, members_of, rank_id
 
@@ -123,7 +124,7 @@ class _Batches(Described, Cell):
     def construct(self, *inputs: Any) -> Any:
         total = None
         for part in range(self.parts):
-            out = self.network(*[self._part(value, part) for value in inputs])
+            out = self.network(*[at_stage(self._part(value, part), None, part) for value in inputs])
             total = out if total is None else total + out
         return total
 
@@ -144,19 +145,24 @@ class Pipeline(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
     """A network that gets its inputs in micro batches; the results are added up.
 
     Args:
-        stage_config: stage of each cell: accepted where every stage is 0.
+        stage_config: the stage of cells of the network, by their names.
         segment_config: accepted.
 
     Raises:
-        RuntimeError: a cell has a stage other than 0.
+        ValueError: the network has no cell of such a name.
     """
 
     def __init__(self, network: Cell, micro_size: int, stage_config: Any = None, segment_config: Any = None) -> None:
         super().__init__(network, "micro_size", micro_size)
         del segment_config
-        for cell, stage in (stage_config or {}).items():
-            if stage != 0:
-                raise SeveralProcesses(f"{type(self).__name__}: stage {stage} of cell {cell!r}")
+        cells = dict(network.cells_and_names())
+        for name, stage in (stage_config or {}).items():
+            if name not in cells:
+                raise ValueError(
+                    f"{type(self).__name__}: stage_config names {name!r}, which is no cell of the network; it has "
+                    f"{sorted(filter(None, cells))}"
+                )
+            cells[name].pipeline_stage = stage
         self.micro_size = micro_size
 
 
@@ -322,16 +328,20 @@ class AutoParallel(Cell):
     def pipeline(
         self, stages: int = 1, output_broadcast: bool = False, interleave: bool = False, scheduler: str = "1f1b"
     ) -> None:
-        """How many stages there are: 1."""
+        """How many stages the devices are cut into, and in which order these compute (``"1f1b"`` or ``"gpipe"``)."""
         if rank_id("AutoParallel.pipeline", "stages", stages) < 1:
             raise ValueError(f"AutoParallel.pipeline: stages must be positive, not {stages}")
-        if stages != 1:
-            raise SeveralProcesses(f"AutoParallel.pipeline: {stages} stages")
+        if scheduler not in SCHEDULERS:
+            raise ValueError(f"AutoParallel.pipeline: scheduler must be one of {SCHEDULERS}, not {scheduler!r}")
         self.chosen["pipeline"] = (stages, output_broadcast, interleave, scheduler)
+        config = {"pipeline_interleave": bool(interleave), "pipeline_scheduler": scheduler}
+        set_auto_parallel_context(
+            pipeline_stages=stages, pipeline_result_broadcast=bool(output_broadcast), pipeline_config=config
+        )
 
     def get_pipeline_stages(self) -> int:
         """Number of stages."""
-        return 1
+        return int(get_auto_parallel_context("pipeline_stages"))
 
     def comm_fusion(self, config: Any) -> None:
         """What is sent together."""

@@ -25,6 +25,9 @@ class Remarks:
     _flags: dict[str, Any]
     _settings: dict[str, Any]
 
+    def _refresh_extras(self) -> None:
+        """Note whether a call has to do more than `construct`; Cells have it."""
+
     @property
     def bprop_debug(self) -> bool:
         """Whether a custom derivative can be stepped through with a debugger (it always can)."""
@@ -82,7 +85,9 @@ class Remarks:
         Returns:
             The Cell.
         """
-        return self._note("shard", (in_strategy, out_strategy, kwargs))
+        self._note("shard", (in_strategy, out_strategy, kwargs))
+        self._refresh_extras()
+        return self
 
     def flatten_weights(self, fusion_size: int = 0) -> None:
         """Accepted for programs that ask for contiguous weights; the compiler lays memory out.
@@ -102,6 +107,7 @@ class Remarks:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise ValueError(f"pipeline_stage must be a non-negative int, not {value!r}")
         self._note("pipeline_stage", value)
+        self._refresh_extras()
 
     def offload(self, backward_prefetch: str | int = "Auto") -> None:
         """Accepted for programs that keep intermediate results elsewhere; they stay on the device.

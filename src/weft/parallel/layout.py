@@ -89,7 +89,19 @@ class Layout:
             raise ValueError(f"{who}: an axis 'interleaved_parallel' is not one of devices")
         self.to_dict()  # raises if there are no dimensions
         axes = [() if name == "None" else name if isinstance(name, tuple) else (name,) for name in self._named()]
-        return Place(self._shape, self._names, tuple(self._ranks), tuple(axes)).checked(who, shape)
+        return Place(self._shape, self._names, self._devices(who), tuple(axes)).checked(who, shape)
+
+    def _devices(self, who: str) -> tuple[int, ...]:
+        """The devices of the grid; none where it is one of any stage of a pipeline."""
+        stages, size = placement.stages(), math.prod(self._shape)
+        if stages == 1 or list(self._ranks) != list(range(size)):
+            return tuple(self._ranks)
+        if size != placement.count() // stages:
+            raise ValueError(
+                f"{who}: the layout {self!r} is one of {size} devices, but each of the {stages} stages has "
+                f"{placement.count() // stages}"
+            )
+        return ()
 
     def __repr__(self) -> str:
         of = "" if self._map is None else f"({', '.join(map(repr, self._named()))})"

@@ -20,7 +20,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from weft.context import note
+from weft.context import ParallelMode, get_auto_parallel_context, note
 from weft.core import tensor as tensor_module
 from weft.core import trace
 from weft.core.dispatch import apply
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     Args:
         sizes: devices along each axis of the grid.
         names: of the axes.
-        ranks: numbers of the devices of the grid, row by row.
+        ranks: numbers of the devices of the grid, row by row; none for those of the pipeline's stage that computes.
         dims: for each dimension of the tensor the names of the axes that cut it, the outermost first.
 
     Example:
@@ -54,6 +54,11 @@ class Place(NamedTuple):
     def parts(self) -> tuple[int, ...]:
         """Into how many parts each dimension is cut."""
         return tuple([math.prod([self.sizes[self.names.index(name)] for name in axes]) for axes in self.dims])
+
+    def at(self, stage: int) -> Place:
+        """This place on the devices of a stage, where it is on those of any."""
+        size = math.prod(self.sizes)
+        return self if self.ranks else self._replace(ranks=tuple(range(stage * size, (stage + 1) * size)))
 
     def fits(self, shape: tuple[int, ...]) -> bool:
         """Whether a shape can be cut like this."""
@@ -93,6 +98,20 @@ def devices() -> list[Any]:
 def count() -> int:
     """How many `devices` there are; 1 while what is computed is made for one, see `for_one_device`."""
     return 1 if _made_for_one.depth else len(devices())
+
+
+def stages() -> int:
+    """The stages of a pipeline that share the devices; 1 on one device, and where no parallel mode is on.
+
+    Raises:
+        ValueError: each of them cannot have as many devices.
+    """
+    there, asked = count(), int(get_auto_parallel_context("pipeline_stages"))
+    if there == 1 or get_auto_parallel_context("parallel_mode") == ParallelMode.STAND_ALONE:
+        return 1
+    if there % asked:
+        raise ValueError(f"pipeline_stages={asked} does not divide the {there} devices that there are")
+    return asked
 
 
 class _MadeForOne(threading.local):
@@ -160,7 +179,7 @@ def sharding(place: Place) -> NamedSharding:
     first = dict(zip(place.names, itertools.accumulate([0, *map(len, cut)]), strict=False))
     parts = {name: [f"d{first[name] + i}" for i in range(len(cut[n]))] for n, name in enumerate(place.names)}
     spec = [tuple([part for name in axes for part in parts[name]]) or None for axes in place.dims]
-    made = NamedSharding(_mesh(flat, place.ranks), PartitionSpec(*spec))
+    made = NamedSharding(_mesh(flat, place.at(0).ranks), PartitionSpec(*spec))
     _place_of.setdefault(made, place)
     return made
 
@@ -310,11 +329,28 @@ def adopt(parameter: Parameter, place: Place) -> None:
     """
     if parameter.place is not None:
         return
+    _lay(parameter, place)
+
+
+def _lay(parameter: Parameter, place: Place) -> None:
     tensor_module.place_by(_in_place)
-    parameter.__dict__["place"] = place
+    parameter.__dict__["place"] = place.at(parameter.stage or 0)
     _adopted.append(parameter)
     if not trace.any_active():
         _move_adopted(False)
+
+
+def settle(parameter: Parameter, stage: int) -> None:
+    """Let a Parameter belong to a stage of a pipeline, unless it belongs to one.
+
+    Args:
+        parameter: the Parameter.
+        stage: on whose devices its values lie from now on, if it has a place there or gets one.
+    """
+    if parameter.stage is None:
+        parameter.__dict__["stage"] = stage
+        if parameter.place is not None and parameter.place == parameter.place._replace(ranks=()).at(0):
+            _lay(parameter, parameter.place._replace(ranks=()))
 
 
 #: those that have a new place, and values elsewhere as long as a capture may put values back
@@ -348,7 +384,7 @@ def keep_in(parameter: Parameter, place: Place | None) -> None:
     if parameter.place == place:
         return
     tensor_module.place_by(_in_place)
-    parameter.place = place
+    parameter.place = None if place is None else place.at(parameter.stage or 0)
     _placed += 1
     note("placement", (f"parameters were placed {_placed} times",))
     if place is not None:

@@ -148,9 +148,10 @@ def arrange(
         return gradients
     keep_whole(others)
     level, size, threshold = _optimizer_parallel()
+    stages = placement.stages()
     found = list(gradients)
     for number, parameter in enumerate(parameters):
-        own = parameter.place or whole(parameter)
+        own = parameter.place or whole(parameter).at(parameter.stage or 0)
         kept = own
         if level and parameter.parallel_optimizer and parameter.nbytes >= threshold:
             kept = cut_further(own, parameter.shape, size)
@@ -158,9 +159,23 @@ def arrange(
         for slot in states:
             if slot[number].shape == parameter.shape:
                 adopt(slot[number], kept)
-        if level >= 2 and kept != own and isinstance(found[number], Tensor):
-            found[number] = constrained(found[number], kept)
+        if ((level >= 2 and kept != own) or stages > 1) and isinstance(found[number], Tensor):
+            found[number] = constrained(found[number], kept if level >= 2 else own)
     return tuple(found)
+
+
+def stages_of(parameters: Sequence[Parameter]) -> list[Sequence[int]]:
+    """The positions of parameters, those on the devices of one stage of a pipeline together.
+
+    Args:
+        parameters: the parameters.
+    """
+    if placement.stages() == 1:
+        return [range(len(parameters))]
+    found: dict[int, list[int]] = {}
+    for number, parameter in enumerate(parameters):
+        found.setdefault(parameter.stage or 0, []).append(number)
+    return [found[stage] for stage in sorted(found)]
 
 
 def _optimizer_parallel() -> tuple[int, int, int]:

@@ -34,10 +34,13 @@ _ANY: Final = "*"
 
 
 def grid() -> tuple[tuple[int, ...], tuple[str, ...], tuple[int, ...]]:
-    """The devices as a grid of prime sizes, the largest first: sizes, names and ranks of a `Place`."""
-    count = placement.count()
+    """The devices, or those of any stage of a pipeline, as a grid of prime sizes, the largest first: sizes, names and
+    ranks of a `Place`.
+    """
+    stages = placement.stages()
+    count = placement.count() // stages
     sizes = placement.primes(count)
-    return sizes, tuple([f"d{i}" for i in range(len(sizes))]), tuple(range(count))
+    return sizes, tuple([f"d{i}" for i in range(len(sizes))]), tuple(range(count)) if stages == 1 else ()
 
 
 class _Axes:

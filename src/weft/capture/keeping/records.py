@@ -26,6 +26,7 @@ from weft.core.tensor import Tensor
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
 from weft.parallel.placement import CONSTRAINT
+from weft.parallel.stages import STAGE
 
 #: what the code of an entry may need besides objects of the program
 _STANDARD: Final = frozenset({"draws_in_turn"})
@@ -73,7 +74,7 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
         raise NotKept("its graph leaves sizes open")
     if prepared is None:
         raise NotKept("its graph holds large constants, or calls the host")
-    if any(node.op is CONSTRAINT for node in prepared.walk()):
+    if any(node.op is CONSTRAINT or node.op is STAGE for node in prepared.walk()):
         raise NotKept("it lays tensors out over devices")
     before = None if graph.captured is None else graph.captured()
     operations = [operations_of(found) for found in (graph, prepared, before) if found is not None]

@@ -25,7 +25,7 @@ from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.nn.learning_rate_schedule import LearningRateSchedule
 from weft.ops.state import assign_add
-from weft.parallel.spreading import arrange
+from weft.parallel.spreading import arrange, stages_of
 
 _GROUP_KEYS = frozenset({"params", "lr", "weight_decay", "grad_centralization", "order_params"})
 
@@ -385,12 +385,17 @@ class Optimizer(Cell):
         gradients = arrange(self.parameters, states, numbers, gradients)
         rates = [self.learning_rate_operand(rate) for rate in self._rates]
         decays = [decay(self.global_step).reshape(()) for decay in self._decays]
-        targets = self.targets
-        layout = (count, len(self.slots), len(rates), len(decays), tuple(self._plan), self.loss_scale)
-        operands = (*targets, *rates, *decays, *gradients)
-        results = apply(cls._step_primitive(), operands, (layout, self._checked_settings()))
-        for target, result in zip(targets, results, strict=True):
-            target.rebind(result)
+        settings = self._checked_settings()
+        for chosen in stages_of(self.parameters):
+            held = [slot[i] for slot in (self.parameters, *states) for i in chosen]
+            plan = tuple([self._plan[i] for i in chosen])
+            layout = (len(chosen), len(self.slots), len(rates), len(decays), plan, self.loss_scale)
+            operands = (*numbers, *held, *rates, *decays, *[gradients[i] for i in chosen])
+            results = apply(cls._step_primitive(), operands, (layout, settings))
+            for target, result in zip(held, results[len(numbers) :], strict=True):
+                target.rebind(result)
+        for number, result in zip(numbers, results[: len(numbers)], strict=True):
+            number.rebind(result)
         return True
 
     def _checked_settings(self) -> tuple[Any, ...]:

@@ -1,0 +1,79 @@
+"""Stages of a pipeline: parts of a network, each on devices of its own, through which micro batches go one after another.
+
+The devices are cut into as many equal rows as there are stages. What a Cell with a `pipeline_stage` gets and gives is
+marked in the graph with the stage, and each micro batch with its number; a mark changes no value, and its gradient is
+marked alike, so that what is computed backwards is computed where it was computed forwards. The graph is cut at the
+marks when it is compiled, see `weft.compile.staged`. Eagerly marks do nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from weft.core import trace
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Parameter
+from weft.core.transparency import keeps
+from weft.parallel import placement
+from weft.parallel.strategies import leaves, replaced
+
+
+def _derivative(value: Any, out: Any, dout: Any, **mark: Any) -> Any:
+    """The gradient is computed where the value is."""
+    del value, out
+    return apply(STAGE, (dout,), (mark["stage"], mark["micro"]))
+
+
+#: the same elements, which belong to a stage of a pipeline, or to a micro batch; None for the one that they belong to
+STAGE: Final = Primitive(
+    "PipelineStage",
+    lambda value, stage, micro: value,
+    attr_names=("stage", "micro"),
+    derivative=_derivative,
+    samples=(Sample((np.arange(3.0, dtype=np.float32),), {"stage": 0, "micro": None}),),
+)
+
+
+@keeps
+def at_stage(value: Any, stage: int | None, micro: int | None = None) -> Any:
+    """Arguments or results, their tensors marked in the graph that is captured.
+
+    Args:
+        value: a tensor, or a sequence of them; parameters have places of their own.
+        stage: the stage that computes with them; None for no mark.
+        micro: the micro batch that they belong to; None for no mark.
+    """
+    stages = placement.stages()
+    if stages == 1 or trace.current() is None:
+        return value
+    if stage is not None and stage >= stages:
+        raise ValueError(f"pipeline_stage={stage}: there are {stages} stages, from 0 on (pipeline_stages)")
+    tensors = leaves(value)
+    marked = [t if isinstance(t, Parameter) else apply(STAGE, (t,), (stage, micro)) for t in tensors]
+    return replaced(value, iter(marked))
+
+
+@keeps
+def settle(cell: Any) -> None:
+    """Let the parameters of a Cell with a stage belong to that stage; those of inner ones with a stage to theirs. One
+    that several stages have in common belongs to the first that was called.
+
+    Args:
+        cell: a Cell.
+    """
+    if placement.stages() == 1 or trace.current() is None:
+        return
+    for parameter, stage in _stages_of(cell, cell.pipeline_stage):
+        placement.settle(parameter, stage)
+
+
+def _stages_of(cell: Any, stage: int) -> Iterable[tuple[Parameter, int]]:
+    for parameter in cell.get_parameters(expand=False):
+        yield parameter, stage
+    for inner in cell.cells():
+        own = inner.pipeline_stage
+        yield from _stages_of(inner, stage if own is None else own)

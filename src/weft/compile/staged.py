@@ -38,10 +38,12 @@ class Home(NamedTuple):
     Args:
         stage: the stage, None for any.
         micro: the last micro batch that it comes from, None for none.
+        joins: whether it comes from several of them.
     """
 
     stage: int | None
     micro: int | None
+    joins: bool
 
 
 class Part(NamedTuple):
@@ -77,16 +79,16 @@ def staged(graph: Graph, stages: int, scheduler: str) -> tuple[Graph, list[Part]
     in_order_of_batches(graph, homes_of(graph, size))
     homes = homes_of(graph, size)
     users = _users(graph)
-    _settle(graph, homes, users)
+    _settle(graph, homes, users, size)
     groups = _groups(graph, homes, users)
     made: dict[str, Graph] = {}
     parts, jobs = [], []
     maker = {node: number for number, (_, nodes) in enumerate(groups) for node in nodes}
     begun: Counter[Home] = Counter()
     for number, (home, nodes) in enumerate(groups):
-        found = _part(graph, home, nodes, users, f"{graph.name}_{number}", made)
+        found = _part(graph, home, nodes, users, made)
         needs = {maker[v.node] for v in found.inputs if v.node is not None}
-        jobs.append(Job(found.stage, home.micro, begun[home] > 0, needs))
+        jobs.append(Job(found.stage, None if home.joins else home.micro, begun[home] > 0, needs))
         begun[home] += 1
         parts.append(found)
     return graph, [parts[i] for i in scheduled(jobs, stages, scheduler)]
@@ -106,23 +108,26 @@ def homes_of(graph: Graph, size: int) -> dict[Value, Home]:
     return homes
 
 
-_FREE: Final = Home(None, None)
+_FREE: Final = Home(None, None, False)
 
 
 def _home(node: Node, homes: dict[Value, Home], size: int) -> Home:
     inputs = [(homes.get(v, _FREE), v) for v in node.inputs if v is not None]
-    micro = max([home.micro for home, _ in inputs if home.micro is not None], default=None)
+    batches = {home.micro for home, _ in inputs if home.micro is not None}
+    micro = max(batches, default=None)
+    joins = len(batches) > 1 or any(home.joins for home, _ in inputs)
     if node.op is STAGE:
         stage, marked = node.attrs
-        return Home(inputs[0][0].stage if stage is None else stage, micro if marked is None else marked)
+        stage = inputs[0][0].stage if stage is None else stage
+        return Home(stage, micro, joins) if marked is None else Home(stage, marked, False)
     if node.op is CONSTRAINT and node.attrs[2]:
-        return Home(node.attrs[2][0] // size, micro)
+        return Home(node.attrs[2][0] // size, micro, joins)
     # most of what it computes with is there; weights and what is made of them go where the batch is
     chosen = max(
         [(home.micro is not None, _bytes(v), home.stage) for home, v in inputs if home.stage is not None],
         default=(False, 0, None),
     )
-    return Home(chosen[2], micro)
+    return Home(chosen[2], micro, joins)
 
 
 def _bytes(value: Value) -> int:
@@ -191,15 +196,19 @@ def in_order_of_batches(graph: Graph, homes: dict[Value, Home]) -> None:
     graph.outputs = [replaced.get(v, v) for v in graph.outputs]
 
 
-def _settle(graph: Graph, homes: dict[Value, Home], users: dict[Value, list[Node]]) -> None:
-    """Let what no stage computes be computed by the one that uses it, in place."""
-    for node in reversed(graph.nodes):
-        if node.op is CONSTANT or any(homes[v].stage is not None for v in node.outputs):
-            continue
-        found = {homes[v].stage for value in node.outputs for user in users[value] for v in user.outputs}
+def _settle(graph: Graph, homes: dict[Value, Home], users: dict[Value, list[Node]], size: int) -> None:
+    """Let what no stage computes, as casts of weights and parts of a batch, be computed by the one that uses it, and
+    what is made of it too, in place.
+    """
+    free = [node for node in graph.nodes if node.op is not CONSTANT and all(homes[v].stage is None for v in node.outputs)]
+    for node in reversed(free):
+        found = {homes[v].stage for value in node.outputs for user in users[value] for v in user.outputs} - {None}
         if len(found) == 1:
             (stage,) = found
-            homes.update((v, Home(stage, homes[v].micro)) for v in node.outputs)
+            homes.update((v, homes[v]._replace(stage=stage)) for v in node.outputs)
+    for node in free:
+        if any(v is not None and v.node is not None and v.node.op is not CONSTANT for v in node.inputs):
+            homes.update(dict.fromkeys(node.outputs, _home(node, homes, size)))
 
 
 def _groups(
@@ -223,9 +232,10 @@ def _groups(
         levels[node] = max([levels[maker] + step(maker, node) for maker in makers if maker is not None], default=0)
     # what is not needed before comes with what needs it, so that parts are few
     for node in reversed(nodes):
-        behind = [user for value in node.outputs for user in users[value] if user in levels]
-        if behind and node.op.effect != ACROSS:
-            levels[node] = max(levels[node], min([levels[user] - step(node, user) for user in behind]))
+        behind = [(levels[user], step(node, user)) for v in node.outputs for user in users[v] if user in levels]
+        latest = min([level - further for level, further in behind], default=0)
+        if latest > levels[node] and (latest, 0) in behind:
+            levels[node] = latest
     found: dict[Any, tuple[Home, list[Node]]] = {}
     for node in nodes:
         alone = node if node.op.effect == ACROSS else None
@@ -234,7 +244,7 @@ def _groups(
 
 
 def _part(
-    graph: Graph, home: Home, nodes: list[Node], users: dict[Value, list[Node]], name: str, made: dict[str, Graph]
+    graph: Graph, home: Home, nodes: list[Node], users: dict[Value, list[Node]], made: dict[str, Graph]
 ) -> Part:
     """Nodes as a part; a graph that there is already serves for it, too."""
     stage = home.stage or 0
@@ -250,7 +260,7 @@ def _part(
     needed = dict.fromkeys(v for node in nodes for v in node.inputs if v is not None and v not in own)
     constants = {v.node: None for v in needed if v.node is not None and v.node.op is CONSTANT}
     inputs = [v for v in needed if v.node not in constants]
-    alone = part(name, graph, inputs, [*constants, *nodes], outputs)
+    alone = part(f"{graph.name}_stage_{stage}", graph, inputs, [*constants, *nodes], outputs)
     rewrite(alone, _without_mark)
     for node in alone.walk():
         if node.op is CONSTRAINT:

@@ -134,7 +134,7 @@ def copied(array: Array) -> Array:
     if array.is_fully_addressable:
         return jax.device_put(array, may_alias=False)
     parts = [jax.device_put(shard.data, may_alias=False) for shard in array.addressable_shards]
-    return jax.make_array_from_single_device_arrays(array.shape, array.sharding, parts)
+    return jax.make_array_from_single_device_arrays(array.shape, array.sharding, parts, dtype=array.dtype)
 
 
 class _Local(threading.local):

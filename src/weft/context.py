@@ -691,18 +691,6 @@ def set_processes(count: int, rank: int) -> None:
         _parallel.values[key] = value
 
 
-def _refuse_spreading(asked: Mapping[str, Any]) -> None:
-    """Refuse, in a program of several processes, what would be computed on each as if it were alone."""
-    count = PARALLEL_SETTINGS["device_num"].default
-    if count == 1:
-        return
-    if asked.get("pipeline_stages", 1) > 1:
-        raise RuntimeError(
-            f"pipeline_stages={asked['pipeline_stages']!r}: weft does not spread the stages of a network over several "
-            f"processes ({count} here) so far"
-        )
-
-
 def set_auto_parallel_context(**kwargs: Any) -> None:
     """Change the settings of parallel programs.
 
@@ -720,7 +708,6 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         'data_parallel'
         >>> reset_auto_parallel_context()
     """
-    _refuse_spreading(_parallel.checked(kwargs))
     _parallel.set(kwargs)
     _note_settings(_parallel)
 

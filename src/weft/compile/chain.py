@@ -17,12 +17,14 @@ from weft.compile.compilations import IN_PLACE, Compilations, Programs
 from weft.compile.listing import known_digest
 from weft.compile.lower import Lowered, embedded, function_name, lower
 from weft.compile.staged import Move, is_staged, staged
+from weft.compile.staged_processes import StagedRun
 from weft.core.control import CALL, REPEAT
 from weft.core.primitive import ACROSS
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.parallel.placement import CONSTRAINT, Place, sharding, stages
+from weft.parallel.processes import processes
 from weft.passes.drop_dead import DropDead
 from weft.passes.position_operands import PositionOperands
 from weft.passes.rewrite import copy_graph, part
@@ -191,6 +193,8 @@ def is_chain(graph: Graph) -> bool:
 
 def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[..., Any]:
     """A graph with calls as a function that runs one executable after the other."""
+    if is_staged(graph) and processes().count > 1:
+        return _over_processes(graph, parts)
     graph, pieces = _pieces_of_stages(graph, donated) if is_staged(graph) else (graph, _pieces(graph))
     slots: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
     constants = []
@@ -309,8 +313,7 @@ def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list
         tuple: the graph that the pieces are of, which computes the same, and the pieces.
     """
     count = stages()
-    config = context.get_auto_parallel_context("pipeline_config")
-    graph, found = staged(graph, count, config.get("pipeline_scheduler", context.SCHEDULERS[0]))
+    graph, found = staged(graph, count, _scheduler())
     moves = [Move(stage, count) for stage in range(count)]
     last = {value: number for number, one in enumerate(found) for value in one.inputs}
     given = {graph.params[i] for i in donated}
@@ -319,7 +322,7 @@ def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list
     compact_parts: dict[int, Graph] = {}
     pieces: list[_Piece] = []
     for number, one in enumerate(found):
-        stage, operands = one.stage, []
+        stage, operands = one.stage or 0, []
         for value in one.inputs:
             goes_along = value in given and last[value] == number  # it is moved by the part, which may take it over
             if value.type is not TOKEN and made.get(value) != stage and not goes_along:
@@ -338,6 +341,22 @@ def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list
         else:
             pieces.append(_Piece(_met(one.graph), operands, one.outputs, True))
     return graph, pieces
+
+
+def _over_processes(graph: Graph, parts: Parts) -> Callable[..., Any]:
+    """A graph of stages as a function that all processes call. It gives nothing away: a process may fail."""
+    graph, found = staged(graph, stages(), _scheduler())
+    compact_parts: dict[int, Graph] = {}
+    for one in found:
+        if isinstance(one.graph, Graph) and id(one.graph) not in compact_parts:
+            compact_parts[id(one.graph)] = compact(one.graph, True)
+    functions = parts.chained(graph, (), [(compact_parts.get(id(one.graph), one.graph), ()) for one in found])  # type: ignore[misc]
+    return StagedRun(graph, found, functions)
+
+
+def _scheduler() -> str:
+    config = context.get_auto_parallel_context("pipeline_config")
+    return str(config.get("pipeline_scheduler", context.SCHEDULERS[0]))
 
 
 def _moving(run: Callable[..., Any], move: Move) -> Callable[..., Any]:

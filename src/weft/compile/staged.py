@@ -23,6 +23,7 @@ from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
 from weft.parallel import placement
 from weft.parallel.placement import CONSTRAINT, Place, sharding
+from weft.parallel.crossing import here
 from weft.parallel.stages import STAGE
 from weft.passes.rewrite import copy_graph, part, rewrite
 
@@ -50,14 +51,14 @@ class Part(NamedTuple):
     """Nodes that are compiled together.
 
     Args:
-        stage: on whose devices.
+        stage: on whose devices; None for those of any.
         graph: what they compute; parts that compute the same have the same. For an operation that meets other
             processes, the node.
         inputs: values of the whole graph, one for each parameter.
         outputs: values of the whole graph, one for each output.
     """
 
-    stage: int
+    stage: int | None
     graph: Graph | Node
     inputs: Sequence[Value]
     outputs: Sequence[Value]
@@ -86,9 +87,9 @@ def staged(graph: Graph, stages: int, scheduler: str) -> tuple[Graph, list[Part]
     maker = {node: number for number, (_, nodes) in enumerate(groups) for node in nodes}
     begun: Counter[Home] = Counter()
     for number, (home, nodes) in enumerate(groups):
-        found = _part(graph, home, nodes, users, made)
+        found = _part(graph, home.stage, nodes, users, made)
         needs = {maker[v.node] for v in found.inputs if v.node is not None}
-        jobs.append(Job(found.stage, None if home.joins else home.micro, begun[home] > 0, needs))
+        jobs.append(Job(home.stage or 0, None if home.joins else home.micro, begun[home] > 0, needs))
         begun[home] += 1
         parts.append(found)
     return graph, [parts[i] for i in scheduled(jobs, stages, scheduler)]
@@ -244,10 +245,9 @@ def _groups(
 
 
 def _part(
-    graph: Graph, home: Home, nodes: list[Node], users: dict[Value, list[Node]], made: dict[str, Graph]
+    graph: Graph, stage: int | None, nodes: list[Node], users: dict[Value, list[Node]], made: dict[str, Graph]
 ) -> Part:
     """Nodes as a part; a graph that there is already serves for it, too."""
-    stage = home.stage or 0
     first = nodes[0]
     if first.op.effect == ACROSS:
         return Part(stage, first, [v for v in first.inputs if v is not None], first.outputs)
@@ -262,9 +262,10 @@ def _part(
     inputs = [v for v in needed if v.node not in constants]
     alone = part(f"{graph.name}_stage_{stage}", graph, inputs, [*constants, *nodes], outputs)
     rewrite(alone, _without_mark)
+    own = stage if stage is not None else here()
     for node in alone.walk():
         if node.op is CONSTRAINT:
-            node.attrs = tuple(Place(*node.attrs).at(stage))
+            node.attrs = tuple(Place(*node.attrs).at(own))
     digest = known_digest(alone)
     if digest is not None:
         alone = made.setdefault(digest, alone)

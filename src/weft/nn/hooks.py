@@ -12,7 +12,7 @@ from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.trace import reuse_blocks
 from weft.core.transparency import transparent
 from weft.dtypes import DType
-from weft.parallel.stages import at_stage, settle
+from weft.parallel.stages import at_stage, hold, settle
 from weft.parallel.strategies import spread_around
 
 
@@ -110,9 +110,11 @@ def _compute(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     stage = cell._settings.get("pipeline_stage")
     if stage is None:
         return _compute_there(cell, args, kwargs)
-    settle(cell)
+    settle(stage, cell)
     kwargs = {name: at_stage(value, stage) for name, value in kwargs.items()}
-    return at_stage(_compute_there(cell, at_stage(args, stage), kwargs), stage)
+    result = at_stage(_compute_there(cell, at_stage(args, stage), kwargs), stage)
+    hold(stage, cell)
+    return result
 
 
 @transparent

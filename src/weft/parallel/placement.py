@@ -277,11 +277,11 @@ class _Join(_Move):
     """Takes the part of this process for what its device has of the whole."""
 
     def __init__(self, place: Place) -> None:
-        super().__init__(sharding(place))
+        super().__init__(sharding(place) if stages() == 1 else spanning.for_any(sharding(place)))
         self.place = place
 
     def __call__(self, array: Any) -> Any:
-        if spanning.spans(array):
+        if spanning.spans(array) or spanning.is_in_part(array):
             return array
         parts = self.place.parts
         what = f"rows of a batch {array.dtype}{list(array.shape)} {self.place.dims}"
@@ -315,7 +315,9 @@ def constrained(tensor: Tensor, place: Place) -> Tensor:
 def _in_place(written: Tensor, source: Tensor) -> Tensor:
     """What is written to a tensor, in the place that a Parameter has. One of another shape lies where it comes from."""
     place = written.place if Parameter in type(written).__mro__ else None
-    return source if place is None or not place.fits(source.shape) else constrained(source, place)
+    if place is None or not place.fits(source.shape) or not (place.ranks or trace.any_active()):
+        return source
+    return constrained(source, place)
 
 
 def adopt(parameter: Parameter, place: Place) -> None:
@@ -349,8 +351,8 @@ def settle(parameter: Parameter, stage: int) -> None:
     """
     if parameter.stage is None:
         parameter.__dict__["stage"] = stage
-        if parameter.place is not None and parameter.place == parameter.place._replace(ranks=()).at(0):
-            _lay(parameter, parameter.place._replace(ranks=()))
+        if parameter.place is not None and not parameter.place.ranks:
+            _lay(parameter, parameter.place)
 
 
 #: those that have a new place, and values elsewhere as long as a capture may put values back
@@ -384,8 +386,8 @@ def keep_in(parameter: Parameter, place: Place | None) -> None:
     if parameter.place == place:
         return
     tensor_module.place_by(_in_place)
-    parameter.place = None if place is None else place.at(parameter.stage or 0)
+    parameter.place = place if place is None or parameter.stage is None else place.at(parameter.stage)
     _placed += 1
     note("placement", (f"parameters were placed {_placed} times",))
-    if place is not None:
+    if parameter.place is not None and parameter.place.ranks:  # or else it moves when its stage is known
         parameter.rebind(tensor_module.view(parameter))

@@ -7,17 +7,19 @@ have made sure that it is the same everywhere.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import queue
 import re
+import threading
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from weft.cache import programs
 from weft.core import tensor as tensor_module
@@ -26,6 +28,30 @@ from weft.parallel.processes import attending, processes
 
 #: where an object lies in the memory of one process
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+
+
+class _Among(threading.local):
+    #: the processes that the program in progress is one of; None for all that its arrays are on
+    group: tuple[int, ...] | None = None
+
+
+_AMONG: Final = _Among()
+
+
+@contextlib.contextmanager
+def among(group: tuple[int, ...]) -> Iterator[None]:
+    """A block in which programs are those of some processes: of the stage of a pipeline.
+
+    Args:
+        group: their ranks.
+    """
+    before, _AMONG.group = _AMONG.group, group
+    try:
+        yield
+    finally:
+        _AMONG.group = before
+
+
 #: operands of which the types are named where processes come with different ones
 _NAMED: Final = 6
 
@@ -61,13 +87,55 @@ class Spanning:
         return self._known
 
     def __call__(self, *arrays: Any) -> Any:
-        together_with_others = self.spreads or any(map(spans, arrays))
+        group = _AMONG.group
+        if group is None:
+            _refuse_parts(self._name, arrays)
+        together_with_others = (self.spreads or any(map(spans, arrays))) and (group is None or len(group) > 1)
         if together_with_others and not any(isinstance(array, jax.core.Tracer) for array in arrays):
             return together(f"{self._name} {self._digest(arrays)}", self.function, arrays)
         return self.function(*arrays)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)
+
+
+def _refuse_parts(name: str, arrays: Sequence[Any]) -> None:
+    """Refuse what some of the processes have no part of."""
+    for array in arrays:
+        if is_in_part(array):
+            ranks = sorted(device.process_index for device in array.sharding.device_set)
+            raise RuntimeError(
+                f"{name}: a tensor {array.dtype}{list(array.shape)} lies in the ranks {ranks} only, as what a stage of a "
+                "pipeline has does. Compute with it in a compiled function (weft.jit, GRAPH_MODE) that calls the Cells "
+                "of the stages, or read it with asnumpy() in all processes"
+            )
+
+
+def is_in_part(array: Any) -> bool:
+    """Whether an array is laid out over some of the processes, so that others have nothing of it."""
+    if not isinstance(array, jax.Array) or isinstance(array, jax.core.Tracer):
+        return False
+    place = array.sharding
+    return isinstance(place, NamedSharding) and len(place.device_set) < processes().count
+
+
+#: begins the names of axes along which the rows of a batch lie that each stage has
+_ANY: Final = "any_"
+
+
+def is_for_any(array: Any) -> bool:
+    """Whether an array is that of each stage: a batch, of which all stages have all rows."""
+    place = array.sharding
+    return isinstance(place, NamedSharding) and str(place.mesh.axis_names[0]).startswith(_ANY)
+
+
+def for_any(where: NamedSharding) -> NamedSharding:
+    """A layout over the devices of a stage for what each stage has."""
+    names = {name: f"{_ANY}{name}" for name in where.mesh.axis_names}
+    spec = [
+        tuple([names[name] for name in axes]) if isinstance(axes, tuple) else names.get(axes) for axes in where.spec
+    ]
+    return NamedSharding(Mesh(where.mesh.devices, tuple(names.values())), PartitionSpec(*spec))
 
 
 def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
@@ -81,12 +149,12 @@ def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> 
     Raises:
         ProcessFault: a process is gone, or came with something else.
     """
-    said = _said(name, arrays)
+    what = said(name, arrays)
     group = _processes_of(arrays)
-    attendance = agree(said, group)
+    attendance = agree(what, group)
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     exchange.begin(group, functools.partial(_run, function, arrays), results)
-    value, error = attendance.compute(group, said, results)
+    value, error = attendance.compute(group, what, results)
     if error is not None:
         attendance.declare(f"{name} failed on rank {attendance.rank}: {error}", "symptom")
         attendance.raise_fault()
@@ -97,7 +165,7 @@ def _processes_of(arrays: Sequence[Any]) -> tuple[int, ...]:
     """The processes that have parts of some arrays; all of them where no array spans processes."""
     found = [array.sharding.device_set for array in arrays if spans(array)]
     chosen = {device.process_index for devices in found for device in devices}
-    return tuple(sorted(chosen)) or tuple(range(processes().count))
+    return tuple(sorted(chosen)) or _AMONG.group or tuple(range(processes().count))
 
 
 def agree(what: str, group: tuple[int, ...] | None = None) -> Any:
@@ -105,7 +173,7 @@ def agree(what: str, group: tuple[int, ...] | None = None) -> Any:
 
     Args:
         what: to what this one has.
-        group: their ranks; None for all.
+        group: their ranks; None for those of the program in progress, or all.
 
     Returns:
         Attendance: by which they know of each other.
@@ -114,17 +182,22 @@ def agree(what: str, group: tuple[int, ...] | None = None) -> Any:
         ProcessFault: a process is gone, or came to something else.
     """
     attendance = attending(what)
-    attendance.meet(tuple(range(processes().count)) if group is None else group, what)
+    attendance.meet(group or _AMONG.group or tuple(range(processes().count)), what)
     return attendance
 
 
-def _said(name: str, arrays: Sequence[Any]) -> str:
-    """What a process says of a program that it comes to."""
+def said(name: str, arrays: Sequence[Any]) -> str:
+    """What a process says of a program that it comes to, the same in all processes.
+
+    Args:
+        name: of the program.
+        arrays: its operands.
+    """
     kinds = [
         "-"
         if array is None
         else f"{array.dtype}{list(array.shape)}{_where(array)}"
-        if spans(array)
+        if spans(array) or is_in_part(array)
         else f"{array.dtype}{list(array.shape)}={contents_of(array)}"
         for array in arrays
     ]
@@ -169,8 +242,10 @@ def moved(array: Any, where: NamedSharding) -> Any:
     """
     if spans(array):
         return together(f"a move to {where.spec}", _mover(where), [array])
-    agree(_said(f"a move to {where.spec}", [array]))
+    agree(said(f"a move to {where.spec}", [array]))
     whole = np.asarray(array)
+    if not where.addressable_devices:
+        return jax.make_array_from_single_device_arrays(whole.shape, where, [], dtype=whole.dtype)
     return jax.make_array_from_callback(whole.shape, where, lambda part: whole[part])
 
 
@@ -183,10 +258,48 @@ def _same(array: Any) -> Any:
     return array
 
 
-def whole(array: Any) -> Any:
-    """An array with all elements in this process, of one that may span several."""
+def shared(arrays: Sequence[Any], types: Sequence[tuple[tuple[int, ...], Any]], ranks: tuple[int, ...]) -> list[Any]:
+    """What some of the processes have, as arrays of each. All processes come to it.
+
+    Args:
+        arrays: laid out over those processes; anything in the others.
+        types: shape and element type of each.
+        ranks: the processes.
+    """
+    here, count = processes().rank, processes().count
+    mesh = Mesh(exchange.mesh_of(tuple(range(count))).devices, ("ranks",))
+    given = []
+    for array, (shape, dtype) in zip(arrays, types, strict=True):
+        own = jax.numpy.zeros((1, *shape), dtype)
+        if here in ranks:
+            with among(ranks):
+                own = whole(array, ranks)[None]
+        where = NamedSharding(mesh, PartitionSpec("ranks"))
+        given.append(jax.make_array_from_single_device_arrays((count, *shape), where, [own]))
+    results = together(f"what rank {ranks[0]} has", _hander(ranks[0], mesh), given)
+    return [result.addressable_data(0) for result in results]
+
+
+@functools.cache
+def _hander(root: int, mesh: Mesh) -> Callable[..., Any]:
+    def hand(*arrays: Any) -> Any:
+        return tuple([array[root] for array in arrays])
+
+    return jax.jit(hand, out_shardings=NamedSharding(mesh, PartitionSpec()))
+
+
+def whole(array: Any, group: tuple[int, ...] | None = None) -> Any:
+    """An array with all elements in this process, of one that may span several.
+
+    Args:
+        array: the array.
+        group: the processes that come to it; None for all.
+    """
+    if group is None and is_in_part(array):
+        ranks = tuple([device.process_index for device in array.sharding.mesh.devices.flat])
+        return shared([array], [(array.shape, array.dtype)], ranks)[0]
     if not spans(array):
-        return array
+        return array.addressable_data(0) if isinstance(array, jax.Array) and group is not None else array
     if not array.is_fully_replicated:
         where = NamedSharding(array.sharding.mesh, PartitionSpec())
         array = together("reading a tensor that is spread", _mover(where), [array])

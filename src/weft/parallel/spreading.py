@@ -13,6 +13,7 @@ from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import keeps
 from weft.parallel import placement, spanning
 from weft.parallel.placement import JOINED, Place, adopt, constrained
+from weft.parallel.crossing import here
 from weft.parallel.processes import processes
 from weft.parallel.strategies import flat, grid, leaves, places, replaced
 
@@ -105,7 +106,7 @@ def joined(tensor: Tensor, place: Place) -> Tensor:
     """
     if _is_placed(tensor):
         return tensor
-    found: Tensor = apply(JOINED, (tensor,), tuple(place))
+    found: Tensor = apply(JOINED, (tensor,), tuple(place.at(here())))
     return found
 
 
@@ -146,6 +147,10 @@ def arrange(
     """
     if not is_on():
         return gradients
+    if placement.stages() > 1 and processes().count > 1 and trace.current() is None:
+        raise RuntimeError(
+            "the stages of a pipeline over processes compute in compiled steps only: weft.jit of the step, or GRAPH_MODE"
+        )
     keep_whole(others)
     level, size, threshold = _optimizer_parallel()
     stages = placement.stages()

@@ -8,7 +8,6 @@ marks when it is compiled, see `weft.compile.staged`. Eagerly marks do nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,8 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Parameter
 from weft.core.transparency import keeps
 from weft.parallel import placement
-from weft.parallel.strategies import leaves, replaced
+from weft.parallel.placement import Place
+from weft.parallel.strategies import grid, leaves, replaced
 
 
 def _derivative(value: Any, out: Any, dout: Any, **mark: Any) -> Any:
@@ -58,22 +58,41 @@ def at_stage(value: Any, stage: int | None, micro: int | None = None) -> Any:
 
 
 @keeps
-def settle(cell: Any) -> None:
+def settle(stage: int, cell: Any) -> None:
     """Let the parameters of a Cell with a stage belong to that stage; those of inner ones with a stage to theirs. One
     that several stages have in common belongs to the first that was called.
 
     Args:
-        cell: a Cell.
+        stage: of the Cell.
+        cell: the Cell.
     """
     if placement.stages() == 1 or trace.current() is None:
         return
-    for parameter, stage in _stages_of(cell, cell.pipeline_stage):
-        placement.settle(parameter, stage)
+    for parameter, own in _stages_of(stage, cell):
+        placement.settle(parameter, own)
 
 
-def _stages_of(cell: Any, stage: int) -> Iterable[tuple[Parameter, int]]:
-    for parameter in cell.get_parameters(expand=False):
-        yield parameter, stage
-    for inner in cell.cells():
-        own = inner.pipeline_stage
-        yield from _stages_of(inner, stage if own is None else own)
+@keeps
+def hold(stage: int, cell: Any) -> None:
+    """Let the parameters of a Cell with a stage lie on the devices of that; those that no strategy has placed are whole
+    on each.
+
+    Args:
+        stage: of the Cell.
+        cell: the Cell, which was called.
+    """
+    if placement.stages() == 1 or trace.current() is None:
+        return
+    sizes, names, ranks = grid()
+    for parameter, _ in _stages_of(stage, cell):
+        placement.adopt(parameter, Place(sizes, names, ranks, ((),) * parameter.ndim))
+
+
+def _stages_of(stage: int, cell: Any) -> list[tuple[Parameter, int]]:
+    """The parameters of a Cell and of those in it, with their stages."""
+    found = [(parameter, stage) for parameter in cell._params.values() if parameter is not None]
+    for inner in cell._cells.values():
+        if inner is not None:
+            own = inner._settings.get("pipeline_stage")
+            found += _stages_of(stage if own is None else own, inner)
+    return found

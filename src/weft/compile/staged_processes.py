@@ -1,0 +1,129 @@
+"""A graph with stages of a pipeline over processes: each runs the parts of its stage, and values cross between them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from weft.compile.lower import embedded
+from weft.compile.staged import Part
+from weft.core.trace import CONSTANT
+from weft.ir.graph import Graph, Value
+from weft.ir.text import format_graph
+from weft.ir.types import TOKEN
+from weft.parallel import crossing, spanning
+from weft.parallel.placement import CONSTRAINT, Place
+
+#: where an object lies in the memory of one process
+_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+
+
+class StagedRun:
+    """The parts of a graph as a function of arrays, which all processes call.
+
+    What no stage has to itself, as the batch and what is computed of it alone, each process has and computes.
+
+    Args:
+        graph: the graph.
+        parts: in the order in which they run.
+        functions: what computes each part.
+    """
+
+    def __init__(self, graph: Graph, parts: Sequence[Part], functions: Sequence[Callable[..., Any]]) -> None:
+        for part in parts:
+            if not isinstance(part.graph, Graph):
+                raise RuntimeError(
+                    f"{part.graph.op.name} at {part.graph.where()}: processes exchange nothing else in a network with "
+                    "stages of a pipeline; the values and gradients of a stage are those of all its processes"
+                )
+        self._graph = graph
+        self._parts = list(zip(parts, functions, strict=True))
+        self._name = graph.name
+        text = _ADDRESS.sub("", format_graph(graph, locations=False))
+        self._digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        constants = [(n.outputs[0], n.attrs[0]) for n in graph.nodes if n.op is CONSTANT]
+        arrays = embedded(list(enumerate([literal for _, literal in constants])))
+        self._constants = [(value, array) for (value, _), (_, array) in zip(constants, arrays, strict=True)]
+        last: dict[Value, int] = {}
+        for number, part in enumerate(parts):
+            last.update(dict.fromkeys((*part.inputs, *part.outputs), number))
+        kept = set(graph.outputs)
+        self._dead: list[list[Value]] = [[] for _ in parts]
+        for value, number in last.items():
+            if value not in kept:
+                self._dead[number].append(value)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        spanning.agree(spanning.said(f"{self._name} {self._digest}", arrays))
+        here = crossing.here()
+        values: dict[Value, Any] = dict(self._constants)
+        #: the stage that has a value; None where each process has it
+        stages: dict[Value, int | None] = {}
+        for value, array in zip(self._graph.params, arrays, strict=True):
+            values[value], stages[value] = array, crossing.stage_of(array)
+        there: dict[tuple[Value, int], Any] = {}
+        for (part, function), dead in zip(self._parts, self._dead, strict=True):
+            stage = part.stage
+            if stage is None:  # computed where what it computes with is
+                stage = next((s for s in map(stages.get, part.inputs) if s is not None), None)
+            if stage is not None:
+                self._bring(part.inputs, stage, values, stages, there)
+            stages.update(dict.fromkeys(part.outputs, stage))
+            if stage is None or stage == here:
+                operands = [there[v, stage] if (v, stage) in there else values[v] for v in part.inputs]  # type: ignore[index]
+                with spanning.among(crossing.ranks_of(here)):
+                    results = function(*operands)
+                values.update(zip(part.outputs, results, strict=True))
+            for value in dead:
+                values.pop(value, None)
+                for moved in [key for key in there if key[0] is value]:
+                    del there[moved]
+        return self._results(values, stages)
+
+    def _bring(
+        self,
+        needed: Sequence[Value],
+        stage: int,
+        values: dict[Value, Any],
+        stages: dict[Value, int | None],
+        there: dict[tuple[Value, int], Any],
+    ) -> None:
+        """Let a stage have what others have."""
+        by_source: dict[int, list[Value]] = {}
+        for value in needed:
+            source = stages.get(value)
+            if source is not None and source != stage and (value, stage) not in there and value.type is not TOKEN:
+                by_source.setdefault(source, []).append(value)
+        here = crossing.here()
+        for source, found in sorted(by_source.items()):
+            if here in (source, stage):
+                types = [(value.type.shape, value.type.dtype.np_dtype) for value in found]  # type: ignore[union-attr]
+                moved = crossing.cross([values.get(value) for value in found], types, source, stage)
+                there.update(zip([(value, stage) for value in found], moved, strict=False))
+            for value in found:
+                there.setdefault((value, stage), None)
+
+    def _results(self, values: dict[Value, Any], stages: dict[Value, int | None]) -> tuple[Any, ...]:
+        """What the graph gives: what lies in a place stays there, and the rest all processes get."""
+        here = crossing.here()
+        found: dict[Value, Any] = {}
+        shared: dict[int, list[Value]] = {}
+        for value in dict.fromkeys(self._graph.outputs):
+            stage, node = stages.get(value), value.node
+            if stage is None or value.type is TOKEN or node is None:
+                found[value] = values.get(value, ())
+            elif node.op is CONSTRAINT and node.attrs[2]:
+                kind: Any = value.type
+                place = Place(*node.attrs)
+                found[value] = (
+                    values[value] if stage == here else crossing.elsewhere(kind.shape, kind.dtype.np_dtype, place)
+                )
+            else:
+                shared.setdefault(stage, []).append(value)
+        for stage, given in sorted(shared.items()):
+            types = [(value.type.shape, value.type.dtype.np_dtype) for value in given]  # type: ignore[union-attr]
+            arrays = [values.get(value) for value in given]
+            found.update(zip(given, crossing.shared(arrays, types, stage), strict=True))
+        return tuple([found[value] for value in self._graph.outputs])

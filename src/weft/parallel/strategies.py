@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
+from weft.cache.mixing import primes
 from weft.core import operators
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import keeps, transparent
@@ -36,7 +37,7 @@ _ANY: Final = "*"
 def grid() -> tuple[tuple[int, ...], tuple[str, ...], tuple[int, ...]]:
     """The devices as a grid of prime sizes, the largest first: sizes, names and ranks of a `Place`."""
     count = placement.count()
-    sizes = placement.primes(count)
+    sizes = primes(count)
     return sizes, tuple([f"d{i}" for i in range(len(sizes))]), tuple(range(count))
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "weft"
 #: modules and folders of weft, each importing only from those before it (those in one tuple from one another)
 LAYERS = (
-    ("collecting", "lazily", "errors", "_jax_compat", "dtypes", "context"),
+    ("collecting", "lazily", "errors", "_jax_compat", "dtypes", "cuts", "context"),
     ("cache",),
     ("ir",),
     ("core",),

@@ -345,6 +345,35 @@ def without_notes() -> Iterator[None]:
         raise
 
 
+#: what programs that are being made ask for layouts: part of what JAX knows them by
+_AMONG: Final = jax.make_user_context(None)
+
+
+def among_devices(devices: Any) -> contextlib.AbstractContextManager[Any]:
+    """Within this block programs are made anew, for some devices.
+
+    Args:
+        devices: what `devices_of_program` gives there.
+    """
+    return _AMONG(devices)
+
+
+def devices_of_program() -> Any:
+    """The devices that a program is being made for; None where those of its operands and layouts are the same."""
+    return _AMONG.value
+
+
+def bound_to(operand: Any) -> tuple[Any, ...] | None:
+    """The devices, in their order, to which an array is bound; None for what computes wherever the others are."""
+    return operand.sharding._device_assignment if type(operand) is _ARRAY and operand._committed else None
+
+
+def devices_of_layout(sharding: Any) -> tuple[Any, ...]:
+    """The devices of a layout, in their order."""
+    found: tuple[Any, ...] = sharding._device_assignment
+    return found
+
+
 class Spread(NamedTuple):
     """A compiled program over several devices.
 
@@ -411,6 +440,7 @@ def loading(
     find: Callable[[str], Program | None],
     keep: Callable[[str, Program], None],
     around: Callable[[], contextlib.AbstractContextManager[Callable[[Spread], None] | None]] = contextlib.nullcontext,
+    mixing: Any = None,
 ) -> Callable[..., Any]:
     """A function made by `jax.jit` that JAX traces only for operands for which no compiled program is known.
 
@@ -420,12 +450,26 @@ def loading(
         keep: told of a program that JAX has made.
         around: makes a context in which a program is made or loaded; what it gives is told of one over several
             devices.
+        mixing: called with operands that JAX refuses since they, or layouts within the function, lie on different
+            devices; it ``knows(operands)`` those that it is called with for sure, and that an error ``is_refusal``.
     """
     miss = jitted._cache_miss
 
     def missed(*operands: Any) -> Any:
         with around() as note:
-            return answered(*operands) if note is None else _noted(answered, operands, note)
+            return chosen(*operands) if note is None else _noted(chosen, operands, note)
+
+    def chosen(*operands: Any) -> Any:
+        if mixing is None:
+            return answered(*operands)
+        if not mixing.knows(operands):
+            try:
+                return answered(*operands)
+            except ValueError as error:
+                if not mixing.is_refusal(error):
+                    raise
+        with without_notes():
+            return mixing(*operands), None, False
 
     def answered(*operands: Any) -> Any:
         plain = _kept_in is not None and jax_core.trace_state_clean() and not jax.config.values["jax_debug_nans"]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from weft._jax_compat import default_platform, devices_of, use_device
+from weft.cuts import check_strategies
 
 GRAPH_MODE: Final = 0
 PYNATIVE_MODE: Final = 1
@@ -282,11 +283,11 @@ class ParallelMode:
 
 def _data_strategy(key: str, value: Any) -> Any:
     """How data is spread: a word for all inputs, or something for each."""
-    if isinstance(value, str) and value not in ("data_parallel", "full_batch"):
+    if value is None or (isinstance(value, str) and value not in ("data_parallel", "full_batch")):
         raise ValueError(
             f"{key} must be 'data_parallel', 'full_batch' or a tuple with a strategy for each input, not {value!r}"
         )
-    return value
+    return value if isinstance(value, str) else check_strategies("set_auto_parallel_context", key, value)
 
 
 def _optimizer_options(key: str, value: Any) -> Any:

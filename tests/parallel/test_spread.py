@@ -49,6 +49,10 @@ def test_layouts_of_tensors_parameters_and_gradients() -> None:
     assert "all agree" in run("layouts")
 
 
+def test_tensors_on_different_devices_are_mixed() -> None:
+    assert "all agree" in run("mixing")
+
+
 def test_on_one_device_layouts_are_checked_and_change_nothing() -> None:
     grid = Layout((4, 2), ("dp", "mp"))
     x = Tensor([[1.0, 2.0]] * 4)
@@ -155,6 +159,29 @@ def test_a_layout_in_a_graph_is_agreed_on(tmp_path: Path) -> None:
     assert status != 0
     assert "different operations" in said
     assert all("other_layout.py:11" in log for log in logs)
+
+
+def test_tensors_on_grids_of_different_processes_are_not_mixed(tmp_path: Path) -> None:
+    program = tmp_path / "mixed.py"
+    program.write_text(
+        "import numpy as np\n"
+        "from weft import Tensor, jit\n"
+        "from weft.parallel import communication as comm\n"
+        "from weft.parallel.layout import Layout, reshard\n"
+        "comm.init()\n"
+        "x = Tensor(np.arange(32, dtype=np.float32).reshape(8, 4))\n"
+        "straight = reshard(x, Layout((2,), ('a',))('a'))\n"
+        "turned = reshard(x, Layout((2,), ('a',), [1, 0])('a'))\n"
+        "try:\n"
+        "    straight + turned\n"
+        "except ValueError as error:\n"
+        "    assert '[0, 1] and [1, 0]' in str(error) and 'reshard' in str(error), error\n"
+        "else:\n"
+        "    raise AssertionError('not refused')\n"
+        "print((straight * 2).sum())\n"
+    )
+    status, _, said = launched(tmp_path, 2, str(program.with_suffix("")))
+    assert status == 0, said
 
 
 @pytest.mark.parametrize(

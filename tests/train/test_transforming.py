@@ -358,6 +358,47 @@ def test_what_is_wrong_with_the_arguments(two_ranks: Path) -> None:
     assert not Path(new).exists()
 
 
+def test_files_of_ranks_that_hold_the_same_slices(tmp_path: Path) -> None:
+    def found(rank: int, strategy: Path) -> str | None:
+        path = train.get_ckpt_path_with_strategy(
+            str(tmp_path / f"rank_{rank}" / f"rank_{rank}-1_2.ckpt"), str(strategy)
+        )
+        return path and path[len(str(tmp_path)) + 1 :]
+
+    def keep(*ranks: int) -> None:
+        for rank in range(20):
+            file = tmp_path / f"rank_{rank}" / f"rank_{rank}-1_2.ckpt"
+            file.parent.mkdir(exist_ok=True)
+            file.unlink(missing_ok=True)
+            if rank in ranks:
+                file.touch()
+
+    one, staged, pieces = tmp_path / "one.ckpt", tmp_path / "staged.ckpt", tmp_path / "pieces.ckpt"
+    strategies.write(one, [("a", SliceLayout((2, 2, 2), (0, -1))), ("b", SliceLayout((2, 2, 2), (1,)))])
+    strategies.write(staged, [("a", SliceLayout((2, 4), (0,)))], stage=1)
+    strategies.write(pieces, [("a", SliceLayout((4,), (-1,), 1, 2))])
+    keep(5, 7, 12)
+    assert found(1, one) == found(5, one) == "rank_5/rank_5-1_2.ckpt"
+    assert found(3, one) == "rank_7/rank_7-1_2.ckpt"
+    assert found(0, one) is found(2, one) is found(4, one) is None
+    assert found(8, staged) == found(12, staged) == "rank_12/rank_12-1_2.ckpt"
+    assert found(9, staged) is None
+    keep(3)
+    assert found(1, pieces) == found(3, pieces) == "rank_3/rank_3-1_2.ckpt"
+    assert found(0, pieces) is None
+    with pytest.raises(ValueError, match="has no rank 0"):
+        found(0, staged)
+    with pytest.raises(ValueError, match="no strategy file"):
+        found(0, tmp_path / "none.ckpt")
+    with pytest.raises(TypeError, match="cur_strategy_path"):
+        train.get_ckpt_path_with_strategy("rank_0", 3)  # type: ignore[arg-type]
+    other = tmp_path / "rank" / "net.ckpt"
+    assert train.get_ckpt_path_with_strategy(str(other), str(one)) is None
+    other.parent.mkdir()
+    other.touch()
+    assert train.get_ckpt_path_with_strategy(str(other), str(one)) == str(other)
+
+
 @pytest.mark.parametrize("module", [serialization, converting, distributed, transforming])
 def test_what_reads_or_writes_files_is_left_to_python(module: Any) -> None:
     """A compiled function would keep what its first call found."""

@@ -6,13 +6,13 @@ arrays that its gradients depend on, and no others.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 from jax.extend import core
 
+from weft.cache.mixing import for_devices
 from weft.cache.programs import compiled, remembered
 from weft.core.recording import Recording
 from weft.core.tape import TapeNode
@@ -77,7 +77,7 @@ class Pass:
         for place, found in places.items():
             arrays[place] = _taken(nodes, *found)
         described = [None if array is None else _described(array) for array in (*arrays, *begin.given)]
-        traced = functools.cache(lambda: _traced(compute, described))
+        traced = for_devices(lambda: _traced(compute, described))
         computed = text()
         types = [None if a is None else (a.shape, a.dtype.name, a.weak_type) for a in described]
         about = computed and f"{computed} of {types}"

@@ -17,6 +17,7 @@ import jax
 
 from weft._jax_compat import Program, Spread, compiler_settings, loading
 from weft.cache.inferred import Store, version
+from weft.cache.mixing import Mixing
 
 #: begins the keys of what is kept here
 _PREFIX: Final = "program "
@@ -78,7 +79,7 @@ def compiled(
         if _store is not None and name is not None:
             _store.put(name, json.dumps(program, separators=(",", ":")).encode())
 
-    called = loading(jitted, find, keep, around)
+    called = loading(jitted, find, keep, around, Mixing(function, tuple(donated), laid_out))
     return called if _called_by is None else _called_by(called, text, spreads)
 
 

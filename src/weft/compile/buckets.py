@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from weft._jax_compat import to_device
+from weft.cache.programs import compiled
 from weft.compile.compilations import Compilations, compiling
 from weft.compile.executable import exclusively_held
 from weft.compile.known_sizes import with_sizes
@@ -119,23 +120,24 @@ class PaddedGraph:
         """
         found = self._compiled.get((bucket, donates))
         if found is None:
+            sizes = len(self.atoms)
             program = padded(self._symbolic, self.atoms, dict(zip(self.atoms, bucket, strict=True)))
 
-            def run(sizes: Sequence[Any], *arrays: Any) -> tuple[Any, ...]:
-                return tuple(program(sizes, *arrays))
+            def run(*operands: Any) -> tuple[Any, ...]:
+                return tuple(program(operands[:sizes], *operands[sizes:]))
 
             run.__name__ = run.__qualname__ = self._name
-            donated = tuple([1 + place for place in self.donatable]) if donates else ()
-            found = self._compiled[bucket, donates] = program, jax.jit(run, donate_argnums=donated)
+            donated = tuple([sizes + place for place in self.donatable]) if donates else ()
+            found = self._compiled[bucket, donates] = program, compiled(run, lambda: None, donated)
         return found
 
     def run(self, bucket: Key, donates: bool, *arrays: Any) -> Any:
         """Call the function for a bucket; its first call, which compiles, is made by one thread alone."""
-        _, compiled = self.program(bucket, donates)
+        _, program = self.program(bucket, donates)
         if (bucket, donates) in self._ran:
-            return compiled(*arrays)
+            return program(*arrays)
         with self._lock, compiling((self._name,), self._what, self._record):
-            found = compiled(*arrays)
+            found = program(*arrays)
             self._ran.add((bucket, donates))
         return found
 
@@ -174,7 +176,7 @@ class AtSizes:
     def _run(self, arrays: Sequence[Any], donates: bool) -> tuple[Any, ...]:
         program, _ = self._padded.program(self._bucket, donates)
         given = [_filled(array, extents) for array, extents in zip(arrays, program.inputs, strict=True)]
-        found = self._padded.run(self._bucket, donates, self._sizes, *given)
+        found = self._padded.run(self._bucket, donates, *self._sizes, *given)
         return tuple([self._cut(array, extents) for array, extents in zip(found, program.outputs, strict=True)])
 
     def _cut(self, array: Any, extents: tuple[Extent, ...]) -> Any:

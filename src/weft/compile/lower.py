@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from weft._jax_compat import to_device
+from weft.cache.mixing import for_devices
 from weft.compile.overlapping import apart, overlapping
 from weft.compile.places import Places
 from weft.compile.straight import Straight
@@ -211,7 +212,12 @@ class _Traced:
         if found is None:
             op: Any = node.op
             kinds = [jax.ShapeDtypeStruct(v.type.shape, v.type.dtype.np_dtype) for v in node.inputs]  # type: ignore[union-attr]
-            found = self.found[key] = Straight(op.bound(node.attrs), kinds, op.multiple), op.multiple
+            made = for_devices(lambda: Straight(op.bound(node.attrs), kinds, op.multiple))
+
+            def run(*arrays: Any) -> Any:
+                return made()(*arrays)
+
+            found = self.found[key] = run, op.multiple
         return found
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import jax
 from jax.sharding import Mesh, NamedSharding
 
+from weft.cache.mixing import primes
 from weft.compile.listing import known_digest
 from weft.compile.schedule import Job, scheduled
 from weft.core.primitive import ACROSS, Primitive
@@ -286,7 +287,7 @@ class Move:
 
     def __init__(self, stage: int, stages: int) -> None:
         size = placement.count() // stages
-        sizes = placement.primes(size)
+        sizes = primes(size)
         names = tuple([f"d{i}" for i in range(len(sizes))])
         self.whole = sharding(Place(sizes, names, (), ()).at(stage))
         self.devices = self.whole.device_set

@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 from weft.context import SPREAD_MODES, get_auto_parallel_context, note
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.cuts import check_strategies
 
 #: operator classes of the library by name (``Add``, ``ReduceSum``...), what `weft.ops.operations` exports
 OPERATOR_CLASSES: Final[dict[str, type]] = {}
@@ -205,7 +206,13 @@ class Operator:
 
         Returns:
             The operator.
+
+        Raises:
+            TypeError: a strategy is no tuple, or not of ints or a `Layout` for each tensor.
+            ValueError: a dimension is cut into less than one part.
         """
+        for what, value in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
+            check_strategies(f"{self.name}.shard", what, value)
         self._strategy = None if in_strategy is None and out_strategy is None else (in_strategy, out_strategy)
         _count_strategies()
         self.add_prim_attr("in_strategy", in_strategy)

@@ -64,7 +64,8 @@ _CONVERTING: Final = (
 )
 #: checkpoints of programs for many devices
 _DISTRIBUTED: Final = (
-    "build_searched_strategy load_distributed_checkpoint load_segmented_checkpoints merge_pipeline_strategys "
+    "build_searched_strategy get_ckpt_path_with_strategy load_distributed_checkpoint load_segmented_checkpoints "
+    "merge_pipeline_strategys "
     "merge_sliced_parameter rank_list_for_transform restore_group_info_list transform_checkpoint_by_rank "
     "transform_checkpoints unified_safetensors"
 )
@@ -556,6 +557,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.train.serialization": {
             "weft.train": (
                 f"{_SERIALIZATION} {_CONVERTING.replace('build_train_network ', '')} build_searched_strategy "
+                "get_ckpt_path_with_strategy "
                 "load_distributed_checkpoint merge_sliced_parameter restore_group_info_list"
             ),
             "weft.core.tensor": "Tensor",

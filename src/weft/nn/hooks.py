@@ -121,7 +121,10 @@ def _compute(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 def _compute_there(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if cell._settings.get("shard"):
         inside, outside, _ = cell._settings["shard"]
-        return spread_around(lambda *inputs: _compute_here(cell, inputs, kwargs), args, {}, inside, outside)
+        name = f"{type(cell).__name__}.shard"
+        return spread_around(
+            lambda *inputs, **named: _compute_here(cell, inputs, named), args, kwargs, inside, outside, name
+        )
     return _compute_here(cell, args, kwargs)
 
 

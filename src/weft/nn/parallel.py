@@ -11,6 +11,7 @@ from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps, transparent
+from weft.cuts import check_strategies
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared
 from weft.nn.layer.normalization import _BatchNorm
@@ -18,10 +19,10 @@ from weft.ops._checks import strings
 from weft.ops.across import ALL_REDUCE_EACH, BROADCAST, ReduceOp
 from weft.ops.state import assign
 from weft.parallel.layout import Layout
-from weft.parallel.placement import adopt, count
+from weft.parallel.placement import count
 from weft.parallel.processes import processes
 from weft.parallel.stages import at_stage
-from weft.parallel.strategies import places, spread_around
+from weft.parallel.strategies import plan, spread_around
 from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, members_of, rank_id
 
 __all__ = [
@@ -400,20 +401,14 @@ def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: A
 
     Raises:
         TypeError: an argument has the wrong type.
+        ValueError: a dimension is cut into less than one part, or the Cell has no parameter of a name in the plan.
     """
     if not callable(fn):
         raise TypeError(f"shard: fn must be a function or a Cell, not {type(fn).__name__}")
-    for what, value, kind in (
-        ("in_strategy", in_strategy, tuple),
-        ("out_strategy", out_strategy, tuple),
-        ("parameter_plan", parameter_plan, dict),
-    ):
-        if value is not None and not isinstance(value, kind):
-            raise TypeError(f"shard: {what} must be a {kind.__name__}, not {type(value).__name__}")
-    for name, param in fn.parameters_and_names() if parameter_plan and isinstance(fn, Cell) else ():
-        if param.name in parameter_plan or name in parameter_plan:
-            chosen = parameter_plan[param.name if param.name in parameter_plan else name]
-            adopt(param, places("shard", [chosen], [param])[0])
+    for what, value in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
+        check_strategies("shard", what, value)
+    if parameter_plan is not None:
+        plan("shard", fn, parameter_plan)
     return _Sharded(fn, in_strategy, out_strategy)
 
 
@@ -425,4 +420,4 @@ class _Sharded:
 
     @transparent
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return spread_around(self.fn, args, kwargs, self.inside, self.outside)
+        return spread_around(self.fn, args, kwargs, self.inside, self.outside, "shard")

@@ -6,7 +6,9 @@ from enum import IntEnum
 from typing import Any, Self
 
 from weft import dtypes
+from weft.cuts import check_strategies
 from weft.dtypes import DType
+from weft.parallel.strategies import plan
 
 
 class MixedPrecisionType(IntEnum):
@@ -74,17 +76,27 @@ class Remarks:
         """
         return self._note("boost", boost_type)
 
-    def shard(self, in_strategy: Any, out_strategy: Any = None, **kwargs: Any) -> Self:
+    def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None, **kwargs: Any) -> Self:
         """Spread inputs and outputs over devices; what the Cell computes stays the same.
 
         Args:
             in_strategy: for each input, into how many parts each dimension is cut, or its `Layout`.
             out_strategy: the same for each output.
+            parameter_plan: for parameters by name, how each is cut.
             kwargs: further settings, kept.
 
         Returns:
             The Cell.
+
+        Raises:
+            TypeError: a strategy is no tuple, or not of ints or a `Layout` for each tensor.
+            ValueError: a dimension is cut into less than one part, or the Cell has no such parameter.
         """
+        name = f"{type(self).__name__}.shard"
+        for what, value in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
+            check_strategies(name, what, value)
+        if parameter_plan is not None:
+            plan(name, self, parameter_plan)
         self._note("shard", (in_strategy, out_strategy, kwargs))
         self._refresh_extras()
         return self

@@ -247,7 +247,7 @@ class BatchNorm(Operator):
             "is_training": is_training, "epsilon": epsilon, "momentum": momentum, "data_format": data_format,
         }  # fmt: skip
 
-    def __call__(self, input_x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> Any:
+    def construct(self, input_x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor) -> Any:
         _check_channels("BatchNorm", input_x, self.data_format, scale=scale, bias=bias, mean=mean, variance=variance)
         settings = (float(self.epsilon), self.data_format)
         if not self.is_training:

@@ -270,7 +270,7 @@ class ApplyMomentum(_Update):
             "use_nesterov": use_nesterov, "use_locking": use_locking, "gradient_scale": gradient_scale,
         }  # fmt: skip
 
-    def __call__(self, variable: Any, accumulation: Any, learning_rate: Any, gradient: Any, momentum: Any) -> Any:
+    def construct(self, variable: Any, accumulation: Any, learning_rate: Any, gradient: Any, momentum: Any) -> Any:
         settings = (bool(self.use_nesterov), float(self.gradient_scale))
         values = apply(MOMENTUM, (variable, accumulation, learning_rate, gradient, momentum), settings)
         return self._write((variable, accumulation), values)[0]
@@ -293,7 +293,7 @@ class Adam(_Update):
         self.use_nesterov = use_nesterov
         self.fixed = {"use_locking": use_locking, "use_nesterov": use_nesterov}
 
-    def __call__(
+    def construct(
         self,
         var: Any,
         m: Any,
@@ -325,7 +325,7 @@ class AdamWeightDecay(_Update):
     def __init__(self, use_locking: bool = False) -> None:
         self.fixed = {"use_locking": use_locking}
 
-    def __call__(
+    def construct(
         self, var: Any, m: Any, v: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, decay: Any, gradient: Any
     ) -> Any:
         operands = (var, m, v, lr, beta1, beta2, epsilon, decay, gradient)
@@ -349,7 +349,9 @@ class SGDOperator(_Update):
     def __init__(self, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None:
         self.fixed = {"dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov}
 
-    def __call__(self, parameters: Any, gradient: Any, learning_rate: Any, accum: Any, momentum: Any, stat: Any) -> Any:
+    def construct(
+        self, parameters: Any, gradient: Any, learning_rate: Any, accum: Any, momentum: Any, stat: Any
+    ) -> Any:
         settings = (float(self.fixed["dampening"]), float(self.fixed["weight_decay"]), bool(self.fixed["nesterov"]))
         values = apply(SGD, (parameters, gradient, learning_rate, accum, momentum, stat), settings)
         self._write((parameters, accum, stat), values)
@@ -367,7 +369,7 @@ class ApplyGradientDescent(_Update):
     def __init__(self) -> None:
         self.fixed = {}
 
-    def __call__(self, var: Any, alpha: Any, delta: Any) -> Any:
+    def construct(self, var: Any, alpha: Any, delta: Any) -> Any:
         return self._write((var,), (apply(DESCENT, (var, alpha, delta)),))[0]
 
 
@@ -386,7 +388,7 @@ class ApplyAdagrad(_Update):
         self.update_slots = update_slots
         self.fixed = {"update_slots": update_slots}
 
-    def __call__(self, var: Any, accum: Any, lr: Any, grad: Any) -> Any:
+    def construct(self, var: Any, accum: Any, lr: Any, grad: Any) -> Any:
         return self._write((var, accum), apply(ADAGRAD, (var, accum, lr, grad), (bool(self.update_slots),)))
 
 
@@ -405,7 +407,7 @@ class ApplyRMSProp(_Update):
     def __init__(self, use_locking: bool = False) -> None:
         self.fixed = {"use_locking": use_locking}
 
-    def __call__(
+    def construct(
         self,
         var: Any,
         mean_square: Any,

@@ -20,6 +20,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from weft.cache.mixing import followed, primes
 from weft.context import ParallelMode, get_auto_parallel_context, note
 from weft.core import tensor as tensor_module
 from weft.core import trace
@@ -145,17 +146,6 @@ def is_here(place: Place) -> bool:
     return True
 
 
-def primes(count: int) -> tuple[int, ...]:
-    """The prime factors of a number, the largest first."""
-    found, factor = [], 2
-    while count > 1:
-        while count % factor == 0:
-            found.append(factor)
-            count //= factor
-        factor += 1
-    return tuple(reversed(found)) or (1,)
-
-
 @functools.cache
 def _mesh(sizes: tuple[int, ...], ranks: tuple[int, ...]) -> Mesh:
     there = devices()
@@ -208,7 +198,7 @@ def place_of(tensor: Tensor) -> Place | None:
 
 
 def _constrain(value: Any, sizes: Any, names: Any, ranks: Any, dims: Any) -> Any:
-    return jax.lax.with_sharding_constraint(value, sharding(Place(sizes, names, ranks, dims)))
+    return jax.lax.with_sharding_constraint(value, followed(sharding(Place(sizes, names, ranks, dims))))
 
 
 def _derivative(value: Any, out: Any, dout: Any, **place: Any) -> Any:
@@ -239,7 +229,7 @@ class _Move:
 
     def __call__(self, array: Any) -> tuple[Any, ...] | Any:
         if isinstance(array, jax.core.Tracer):  # part of a program that is being compiled
-            return jax.lax.with_sharding_constraint(array, self.where)
+            return jax.lax.with_sharding_constraint(array, followed(self.where))
         return moved(array, self.where)
 
     def clear_cache(self) -> None:

@@ -21,6 +21,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from weft._jax_compat import devices_of_layout
 from weft.cache import programs
 from weft.core import tensor as tensor_module
 from weft.parallel import exchange
@@ -148,7 +149,9 @@ def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> 
 
     Raises:
         ProcessFault: a process is gone, or came with something else.
+        ValueError: the arrays that span processes lie on grids of different devices.
     """
+    _check_one_grid(name, arrays)
     what = said(name, arrays)
     group = _processes_of(arrays)
     attendance = agree(what, group)
@@ -159,6 +162,22 @@ def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> 
         attendance.declare(f"{name} failed on rank {attendance.rank}: {error}", "symptom")
         attendance.raise_fault()
     return value
+
+
+def _check_one_grid(name: str, arrays: Sequence[Any]) -> None:
+    """Refuse arrays on different grids, which only one process could bring together by itself."""
+    grids = dict.fromkeys(tuple(map(_rank, devices_of_layout(array.sharding))) for array in arrays if spans(array))
+    if len(grids) > 1:
+        named = " and ".join(str(list(grid)) for grid in grids)
+        raise ValueError(
+            f"{name}: its tensors lie on grids of different processes, {named}; "
+            "bring them to one grid with `reshard` from weft.parallel.layout"
+        )
+
+
+def _rank(device: Any) -> int:
+    rank: int = device.process_index
+    return rank
 
 
 def _processes_of(arrays: Sequence[Any]) -> tuple[int, ...]:

@@ -12,10 +12,11 @@ from weft.core.dispatch import apply
 from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import keeps
 from weft.parallel import placement, spanning
+from weft.parallel.modes import is_in_auto_parallel_mode
 from weft.parallel.placement import JOINED, Place, adopt, constrained
 from weft.parallel.crossing import here
 from weft.parallel.processes import processes
-from weft.parallel.strategies import flat, grid, leaves, places, replaced
+from weft.parallel.strategies import check, flat, grid, leaves, places, replaced
 
 #: bytes below which what optimizers keep of a Parameter is not worth being spread
 _THRESHOLD: Final = 64 << 10
@@ -46,7 +47,11 @@ def batch(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     Args:
         inputs: tensors, and sequences of them; others stay as they are.
     """
-    if not is_on() or data_is_whole():
+    if data_is_whole():
+        return inputs
+    if not is_on():
+        if placement.count() == 1 and is_in_auto_parallel_mode() and not data_is_rows():
+            _check_data(leaves(inputs))  # a program for many devices that runs on one
         return inputs
     if processes().count > 1 and (trace.current() is not None or CALLS.joined):
         return inputs  # the call from outside has joined what processes bring
@@ -78,10 +83,17 @@ def places_of_batch(tensors: Sequence[Tensor]) -> list[Place | None]:
     free = [not isinstance(tensor, Parameter) and not _is_placed(tensor) for tensor in tensors]
     if data_is_rows():
         return [rows_of(tensor) if is_free else None for tensor, is_free in zip(tensors, free, strict=True)]
-    strategies = flat(get_auto_parallel_context("dataset_strategy"))
-    strategies += [None] * (len(tensors) - len(strategies))
-    chosen = [part if is_free else None for part, is_free in zip(strategies, free, strict=False)]
+    given = iter(_check_data(tensors))
+    strategies = [None if isinstance(tensor, Parameter) else next(given) for tensor in tensors]
+    chosen = [part if is_free else None for part, is_free in zip(strategies, free, strict=True)]
     return places("dataset_strategy", chosen, tensors)
+
+
+def _check_data(tensors: Sequence[Tensor]) -> list[Any]:
+    """The strategies of data, of which there is one for each input of a network that is no Parameter."""
+    strategies = flat(get_auto_parallel_context("dataset_strategy"))
+    check("dataset_strategy", strategies, [tensor for tensor in tensors if not isinstance(tensor, Parameter)])
+    return strategies
 
 
 def _is_placed(tensor: Tensor) -> bool:

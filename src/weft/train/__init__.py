@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from weft.train.surface_metrics import Dice, HausdorffDistance, MeanSurfaceDistance, RootMeanSquareDistance
     from weft.train.transforming import (
         build_searched_strategy,
+        get_ckpt_path_with_strategy,
         load_segmented_checkpoints,
         merge_pipeline_strategys,
         merge_sliced_parameter,
@@ -88,8 +89,9 @@ else:
             ),
             "weft.train.distributed": "load_distributed_checkpoint save_distributed_checkpoint",
             "weft.train.transforming": (
-                "build_searched_strategy load_segmented_checkpoints merge_pipeline_strategys merge_sliced_parameter "
-                "rank_list_for_transform restore_group_info_list save_param_strategy_file transform_checkpoint_by_rank "
+                "build_searched_strategy get_ckpt_path_with_strategy load_segmented_checkpoints "
+                "merge_pipeline_strategys merge_sliced_parameter rank_list_for_transform restore_group_info_list "
+                "save_param_strategy_file transform_checkpoint_by_rank "
                 "transform_checkpoints unified_safetensors"
             ),
             "weft.train.interruption": "BackupAndRestore ReduceLROnPlateau",
@@ -116,7 +118,8 @@ __all__ = [
     "BackupAndRestore", "ReduceLROnPlateau",
     "async_ckpt_thread_status", "ckpt_to_safetensors", "load_checkpoint_async", "safetensors_to_ckpt",
     "LossScaler", "build_train_network", "custom_mixed_precision",
-    "build_searched_strategy", "load_distributed_checkpoint", "load_segmented_checkpoints", "merge_pipeline_strategys",
+    "build_searched_strategy", "get_ckpt_path_with_strategy", "load_distributed_checkpoint",
+    "load_segmented_checkpoints", "merge_pipeline_strategys",
     "merge_sliced_parameter", "rank_list_for_transform", "restore_group_info_list", "save_distributed_checkpoint",
     "save_param_strategy_file", "transform_checkpoint_by_rank", "transform_checkpoints", "unified_safetensors",
 ]  # fmt: skip

@@ -476,6 +476,64 @@ def restore_group_info_list(group_info_file_name: str) -> list[int]:
 
 
 @python_only
+def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> str | None:
+    """The checkpoint file of a rank, or where there is none that of another rank that holds the same slices.
+
+    Args:
+        cur_ckpt_path: the file of the rank, which has ``rank_<number>`` in its path where others have their number.
+        cur_strategy_path: how parameters are cut, of all stages or that of the rank.
+
+    Returns:
+        str: a file that there is; None if there is none. Of a path without a rank only that file is looked for.
+
+    Raises:
+        TypeError: an argument is no string.
+        ValueError: the strategy file is missing or damaged, or has no such rank.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> strategies.write(folder / "strategy.ckpt", [("w", SliceLayout((2, 2), (0,)))])
+        >>> (folder / "rank_3").mkdir()
+        >>> _ = (folder / "rank_3" / "net.ckpt").write_bytes(b"")
+        >>> found = get_ckpt_path_with_strategy(str(folder / "rank_1" / "net.ckpt"), str(folder / "strategy.ckpt"))
+        >>> Path(found).parent.name
+        'rank_3'
+        >>> get_ckpt_path_with_strategy(str(folder / "rank_0" / "net.ckpt"), str(folder / "strategy.ckpt")) is None
+        True
+    """
+    caller = "get_ckpt_path_with_strategy"
+    for what, value in (("cur_ckpt_path", cur_ckpt_path), ("cur_strategy_path", cur_strategy_path)):
+        if not isinstance(value, (str, os.PathLike)):
+            raise TypeError(f"{caller}: {what} must be a str, not {type(value).__name__}")
+    path = os.fspath(cur_ckpt_path)
+    numbers = _RANK_FOLDER.findall(path)
+    if not numbers:
+        return path if os.path.isfile(path) else None
+    rank = int(numbers[-1])
+    candidates = [path]
+    for other in _holders(caller, strategies.read(Path(cur_strategy_path), caller), rank):
+        candidates.append(re.sub(rf"rank_{numbers[-1]}(?!\d)", f"rank_{other}", path))
+    return next(filter(os.path.isfile, candidates), None)
+
+
+def _holders(caller: str, strategy: Strategy, rank: int) -> list[int]:
+    """The ranks that hold the same slices of all parameters as a rank."""
+    devices = strategy.stage_devices
+    stage, place = divmod(rank, devices)
+    named = stage - strategy.stage  # a file of one stage has its layouts under 0
+    if named not in strategy.layouts:
+        raise ValueError(f"{caller}: the strategy file has no rank {rank}: stages have {devices} devices")
+    layouts = strategy.layouts[named].values()
+
+    def held(at: int) -> list[tuple[int, ...]]:
+        return [layout.box((1,) * len(layout.cuts), at).start for layout in layouts]
+
+    own = held(place)
+    return [stage * devices + at for at in range(devices) if held(at) == own]
+
+
+@python_only
 def load_segmented_checkpoints(
     ckpt_file_dir: str,
     net: Cell | None = None,

@@ -319,7 +319,7 @@ def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list
     given = {graph.params[i] for i in donated}
     made: dict[Value, int] = {}
     there: dict[tuple[Value, int], Value] = {}
-    compact_parts: dict[int, Graph] = {}
+    made_compact: dict[int, Graph] = {}
     pieces: list[_Piece] = []
     for number, one in enumerate(found):
         stage, operands = one.stage or 0, []
@@ -334,9 +334,7 @@ def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list
             operands.append(value)
         made.update(dict.fromkeys(one.outputs, stage))
         if isinstance(one.graph, Graph):
-            if id(one.graph) not in compact_parts:
-                compact_parts[id(one.graph)] = compact(one.graph, True)
-            inside = compact_parts[id(one.graph)]
+            inside = _compacted(one.graph, made_compact)
             pieces.append(_Piece(inside, operands, one.outputs, False, moves[stage]))
         else:
             pieces.append(_Piece(_met(one.graph), operands, one.outputs, True))
@@ -346,12 +344,16 @@ def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list
 def _over_processes(graph: Graph, parts: Parts) -> Callable[..., Any]:
     """A graph of stages as a function that all processes call. It gives nothing away: a process may fail."""
     graph, found = staged(graph, stages(), _scheduler())
-    compact_parts: dict[int, Graph] = {}
-    for one in found:
-        if isinstance(one.graph, Graph) and id(one.graph) not in compact_parts:
-            compact_parts[id(one.graph)] = compact(one.graph, True)
-    functions = parts.chained(graph, (), [(compact_parts.get(id(one.graph), one.graph), ()) for one in found])  # type: ignore[misc]
-    return StagedRun(graph, found, functions)
+    made: dict[int, Graph] = {}
+    pieces = [(_compacted(one.computed(), made), ()) for one in found]
+    return StagedRun(graph, found, parts.chained(graph, (), pieces))
+
+
+def _compacted(graph: Graph, made: dict[int, Graph]) -> Graph:
+    """A graph made compact, once; by its identity."""
+    if id(graph) not in made:
+        made[id(graph)] = compact(graph, True)
+    return made[id(graph)]
 
 
 def _scheduler() -> str:

@@ -23,8 +23,8 @@ from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
 from weft.parallel import placement
-from weft.parallel.placement import CONSTRAINT, Place, sharding
 from weft.parallel.crossing import here
+from weft.parallel.placement import CONSTRAINT, Place, sharding
 from weft.parallel.stages import STAGE
 from weft.passes.rewrite import copy_graph, part, rewrite
 
@@ -64,6 +64,19 @@ class Part(NamedTuple):
     inputs: Sequence[Value]
     outputs: Sequence[Value]
 
+    def computed(self) -> Graph:
+        """The graph, where all parts must have one.
+
+        Raises:
+            RuntimeError: it is an operation that meets other processes.
+        """
+        if isinstance(self.graph, Graph):
+            return self.graph
+        raise RuntimeError(
+            f"{self.graph.op.name} at {self.graph.where()}: processes exchange nothing else in a network with stages "
+            "of a pipeline; the values and gradients of a stage are those of all its processes"
+        )
+
 
 def staged(graph: Graph, stages: int, scheduler: str) -> tuple[Graph, list[Part]]:
     """The parts of a graph in the order in which they run.
@@ -87,9 +100,9 @@ def staged(graph: Graph, stages: int, scheduler: str) -> tuple[Graph, list[Part]
     parts, jobs = [], []
     maker = {node: number for number, (_, nodes) in enumerate(groups) for node in nodes}
     begun: Counter[Home] = Counter()
-    for number, (home, nodes) in enumerate(groups):
+    for home, nodes in groups:
         found = _part(graph, home.stage, nodes, users, made)
-        needs = {maker[v.node] for v in found.inputs if v.node is not None}
+        needs = {maker[v.node] for v in found.inputs if v.node in maker}
         jobs.append(Job(home.stage or 0, None if home.joins else home.micro, begun[home] > 0, needs))
         begun[home] += 1
         parts.append(found)
@@ -202,7 +215,9 @@ def _settle(graph: Graph, homes: dict[Value, Home], users: dict[Value, list[Node
     """Let what no stage computes, as casts of weights and parts of a batch, be computed by the one that uses it, and
     what is made of it too, in place.
     """
-    free = [node for node in graph.nodes if node.op is not CONSTANT and all(homes[v].stage is None for v in node.outputs)]
+    free = [
+        node for node in graph.nodes if node.op is not CONSTANT and all(homes[v].stage is None for v in node.outputs)
+    ]
     for node in reversed(free):
         found = {homes[v].stage for value in node.outputs for user in users[value] for v in user.outputs} - {None}
         if len(found) == 1:
@@ -213,9 +228,7 @@ def _settle(graph: Graph, homes: dict[Value, Home], users: dict[Value, list[Node
             homes.update(dict.fromkeys(node.outputs, _home(node, homes, size)))
 
 
-def _groups(
-    graph: Graph, homes: dict[Value, Home], users: dict[Value, list[Node]]
-) -> list[tuple[Home, list[Node]]]:
+def _groups(graph: Graph, homes: dict[Value, Home], users: dict[Value, list[Node]]) -> list[tuple[Home, list[Node]]]:
     """The nodes that are compiled together, in an order in which they can run.
 
     A node is some levels behind the parameters: one more wherever home changes on the way. Nodes with the same home
@@ -263,10 +276,10 @@ def _part(
     inputs = [v for v in needed if v.node not in constants]
     alone = part(f"{graph.name}_stage_{stage}", graph, inputs, [*constants, *nodes], outputs)
     rewrite(alone, _without_mark)
-    own = stage if stage is not None else here()
+    where = stage if stage is not None else here()
     for node in alone.walk():
         if node.op is CONSTRAINT:
-            node.attrs = tuple(Place(*node.attrs).at(own))
+            node.attrs = tuple(Place(*node.attrs).at(where))
     digest = known_digest(alone)
     if digest is not None:
         alone = made.setdefault(digest, alone)

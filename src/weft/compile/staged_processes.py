@@ -32,12 +32,6 @@ class StagedRun:
     """
 
     def __init__(self, graph: Graph, parts: Sequence[Part], functions: Sequence[Callable[..., Any]]) -> None:
-        for part in parts:
-            if not isinstance(part.graph, Graph):
-                raise RuntimeError(
-                    f"{part.graph.op.name} at {part.graph.where()}: processes exchange nothing else in a network with "
-                    "stages of a pipeline; the values and gradients of a stage are those of all its processes"
-                )
         self._graph = graph
         self._parts = list(zip(parts, functions, strict=True))
         self._name = graph.name

@@ -607,7 +607,8 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         return self.__repr__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        facts = {name: fact for name, fact in self.__dict__.items() if name not in ("place", "stage")}  # the devices may be others
+        here = ("place", "stage")  # where it is read the devices may be others
+        facts = {name: fact for name, fact in self.__dict__.items() if name not in here}
         return _restore_parameter, (np.array(self), facts)
 
     def __copy__(self) -> Parameter:

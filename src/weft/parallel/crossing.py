@@ -40,8 +40,9 @@ def stage_of(array: Any) -> int | None:
 def _place(shape: Sequence[int], stage: int) -> Place:
     """How a value crosses: by rows, where each device can have as many."""
     ranks = ranks_of(stage)
-    by_rows = len(shape) > 0 and shape[0] % len(ranks) == 0
-    return Place((len(ranks),), (_DEVICES,), ranks, tuple([(_DEVICES,) if by_rows and i == 0 else () for i in range(len(shape))]))
+    whole = Place((len(ranks),), (_DEVICES,), ranks, ((),) * len(shape))
+    rows = whole._replace(dims=((_DEVICES,), *whole.dims[1:]))
+    return rows if rows.fits(tuple(shape)) else whole
 
 
 def elsewhere(shape: tuple[int, ...], dtype: Any, place: Place) -> Any:

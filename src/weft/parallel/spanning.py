@@ -106,9 +106,9 @@ def _refuse_parts(name: str, arrays: Sequence[Any]) -> None:
         if is_in_part(array):
             ranks = sorted(device.process_index for device in array.sharding.device_set)
             raise RuntimeError(
-                f"{name}: a tensor {array.dtype}{list(array.shape)} lies in the ranks {ranks} only, as what a stage of a "
-                "pipeline has does. Compute with it in a compiled function (weft.jit, GRAPH_MODE) that calls the Cells "
-                "of the stages, or read it with asnumpy() in all processes"
+                f"{name}: a tensor {array.dtype}{list(array.shape)} lies in the ranks {ranks} only, as what a stage of "
+                "a pipeline has does. Compute with it in a compiled function (weft.jit, GRAPH_MODE) that calls the "
+                "Cells of the stages, or read it with asnumpy() in all processes"
             )
 
 

@@ -12,9 +12,9 @@ from weft.core.dispatch import apply
 from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import keeps
 from weft.parallel import placement, spanning
+from weft.parallel.crossing import here
 from weft.parallel.modes import is_in_auto_parallel_mode
 from weft.parallel.placement import JOINED, Place, adopt, constrained
-from weft.parallel.crossing import here
 from weft.parallel.processes import processes
 from weft.parallel.strategies import check, flat, grid, leaves, places, replaced
 
@@ -161,7 +161,8 @@ def arrange(
         return gradients
     if placement.stages() > 1 and processes().count > 1 and trace.current() is None:
         raise RuntimeError(
-            "the stages of a pipeline over processes compute in compiled steps only: weft.jit of the step, or GRAPH_MODE"
+            "the stages of a pipeline over processes compute in compiled steps only: use weft.jit for the step, or "
+            "GRAPH_MODE"
         )
     keep_whole(others)
     level, size, threshold = _optimizer_parallel()

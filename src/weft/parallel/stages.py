@@ -1,4 +1,4 @@
-"""Stages of a pipeline: parts of a network, each on devices of its own, through which micro batches go one after another.
+"""Stages of a pipeline: parts of a network on devices of their own, through which micro batches go one by one.
 
 The devices are cut into as many equal rows as there are stages. What a Cell with a `pipeline_stage` gets and gives is
 marked in the graph with the stage, and each micro batch with its number; a mark changes no value, and its gradient is

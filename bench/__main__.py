@@ -16,6 +16,7 @@ from bench import (
     optimizers,
     process,
     single,
+    pipeline,
     spread,
     starting,
 )
@@ -35,6 +36,7 @@ ORDER = [
         data,
         starting,
         process,
+        pipeline,
         spread,
     )
 ]

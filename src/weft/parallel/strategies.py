@@ -41,12 +41,15 @@ _DIMENSIONS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
         (
             "AddN",
+            "ApproximateEqual",
             "BCEWithLogitsLoss",
             "BinaryCrossEntropy",
             "Concat",
+            "IsClose",
             "KLDivLoss",
             "LayerNorm",
             "MaskedFill",
+            "RealDiv",
             "RmsNorm",
             "Select",
             "SigmoidCrossEntropyWithLogits",
@@ -55,7 +58,7 @@ _DIMENSIONS: Final[dict[str, tuple[str, ...]]] = {
             "Stack",
         ),
         _ALIKE,
-    ),
+    ),  # fmt: skip
 }
 
 

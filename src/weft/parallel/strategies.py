@@ -58,7 +58,7 @@ _DIMENSIONS: Final[dict[str, tuple[str, ...]]] = {
             "Stack",
         ),
         _ALIKE,
-    ),  # fmt: skip
+    ),
 }
 
 

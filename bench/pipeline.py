@@ -137,9 +137,7 @@ class _ByHand:
 
         self.params = [made(stage) for stage in range(STAGES)]
         optimizer = optax.adam(1e-3)
-        self.states = [
-            jax.device_put(optimizer.init(p), self.whole[stage]) for stage, p in enumerate(self.params)
-        ]
+        self.states = [jax.device_put(optimizer.init(p), self.whole[stage]) for stage, p in enumerate(self.params)]
         self.first = jax.jit(lambda p, x: jax.vjp(lambda q: run(q, x), p))
         self.forward = jax.jit(lambda p, x: jax.vjp(run, p, x))
         self.last = jax.jit(jax.value_and_grad(last, (0, 1)))
@@ -241,9 +239,7 @@ def pipeline_step(repeat: int) -> Result:
 @row("8 devices: pipeline of 4 stages x 16 micro-batches, first call, over 1 micro-batch", 1.5)
 def pipeline_first_call(repeat: int) -> Result:
     del repeat
-    many, one = [
-        min(_measured(str(n), 1, MS_COMPILER_CACHE_ENABLE="0") for _ in range(2)) for n in (16, 1)
-    ]
+    many, one = [min(_measured(str(n), 1, MS_COMPILER_CACHE_ENABLE="0") for _ in range(2)) for n in (16, 1)]
     return Result(many / one, seconds(many), seconds(one))
 
 

@@ -14,9 +14,9 @@ from bench import (
     guards,
     lenet,
     optimizers,
+    pipeline,
     process,
     single,
-    pipeline,
     spread,
     starting,
 )

@@ -15,7 +15,6 @@ the rule of a mark (see `weft.autodiff.marks`).
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,7 +24,8 @@ from weft.autodiff.following import is_followed
 from weft.autodiff.histories import keep_history, passed_by_all
 from weft.autodiff.marks import MARK, Handed, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
-from weft.autodiff.session import HANDLE_HOOKS, cut, stopped, zeros_like
+from weft.autodiff.session import cut, stopped, zeros_like
+from weft.autodiff.starts import hooks_kept_for
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
@@ -36,7 +36,7 @@ from weft.core.operators import install
 from weft.core.recording import PrimitiveNode
 from weft.core.run_number import settled
 from weft.core.sharing import renew_views
-from weft.core.tape import TapeNode
+from weft.core.tape import TapeNode, next_registration
 from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
@@ -319,7 +319,7 @@ class TensorHookRule(Rule):
     """The rule of a tensor's hooks. On a tape they are hooks of an entry.
 
     Args:
-        hooks: those that were not taken back, each with the 0 of the only output.
+        hooks: those that were not taken back, each with its number among all that were registered.
     """
 
     __slots__ = ("hooks",)
@@ -403,7 +403,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if type(tensor) is Choice:
         refuse("a hook is registered on it")
 
-    entry: tuple[int, Any] = (0, hook)
+    entry: tuple[int, Any] = (next_registration(), hook)
     node = tensor._node
     trace = trace_module.current()
     value: Any = data_of(tensor)
@@ -426,11 +426,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
             "a hook is registered on an argument of a mapped function, and the gradient is taken outside of it",
             "register it on a tensor that the function computes, as x * 1, or map the gradient: vmap(grad(function))",
         )
-    key = id(tensor)
-    if key not in HANDLE_HOOKS:
-        HANDLE_HOOKS[key] = []
-        weakref.finalize(tensor, HANDLE_HOOKS.pop, key, None)
-    hooks = HANDLE_HOOKS[key]
+    hooks = hooks_kept_for(tensor)
     hooks.append(entry)
     return HookHandle(hooks, entry)
 

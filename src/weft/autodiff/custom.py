@@ -31,7 +31,7 @@ from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
 from weft.core.control import has_other_uses
 from weft.core.declare import add_method
-from weft.core.dispatch import edges_of, refuse_in_regions
+from weft.core.dispatch import edges_of, refuse_in_regions, stays_in_region
 from weft.core.operators import install
 from weft.core.recording import PrimitiveNode
 from weft.core.run_number import settled
@@ -41,6 +41,7 @@ from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
 
 
 @keeps
@@ -347,21 +348,30 @@ class TensorHookRule(Rule):
 
 @keeps
 class HookHandle:
-    """A registered hook; `remove` takes it back."""
+    """A registered hook; `remove` takes it back.
 
-    __slots__ = ("hooks", "entry")
+    Args:
+        hooks: the list in which it stands.
+        entry: its place there.
+        value: what a graph under construction computes for the tensor; None where none does.
+    """
+
+    __slots__ = ("hooks", "entry", "value")
     __weft_parts__ = None  # each call registers its own
 
-    def __init__(self, hooks: list[tuple[int, Any]], entry: tuple[int, Any]) -> None:
+    def __init__(self, hooks: list[tuple[int, Any]], entry: tuple[int, Any], value: Value | None = None) -> None:
         self.hooks = hooks
         self.entry = entry
+        self.value = value
 
     def remove(self) -> None:
         """Take the hook back; taking it back twice is harmless."""
-        trace_module.refuse_while_captured(
-            "a hook is taken back while capturing, which the graph cannot do",
-            "take it back outside the compiled function",
-        )
+        trace = trace_module.current()
+        if trace is None or self.value is None or self.value.graph is not trace.graph:
+            trace_module.refuse_while_captured(
+                "a hook is taken back elsewhere than where it was registered, which the graph cannot do",
+                "take it back where it was registered: outside the compiled function, or in the same branch or loop",
+            )
         for i, entry in enumerate(self.hooks):
             if entry is self.entry:
                 del self.hooks[i]
@@ -436,6 +446,10 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     will be computed with the tensor passes the hook, and hooks run in the order in which tensors were made.
     """
     value: Any = data_of(tensor)
+    # what a branch or loop makes may leave it, as the same tensor, and gradients start at it later
+    stays = trace.graph is trace.example or isinstance(tensor._node, TapeNode)
+    if value.graph is trace.graph and stays and stays_in_region(trace):
+        return _hook_on_tape(trace, tensor, entry)
     refuse_in_regions(trace, _label(entry[1]))
     if value.graph is not trace.graph or value.node is None:
         refused = Unsupported(
@@ -457,10 +471,10 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
         )
     if rule is not None:  # hooks of one tensor run in the order in which they were registered
         rule.hooks.append(entry)
-        return HookHandle(rule.hooks, entry)
+        return HookHandle(rule.hooks, entry, value)
     rule = TensorHookRule([entry])
     made = trace.graph.insert_behind(value, MARK, (rule, 1), None if trace.location is None else trace.location())
-    handle = HookHandle(rule.hooks, entry)
+    handle = HookHandle(rule.hooks, entry, value)
     if isinstance(node, TapeNode):
         node.add_hooks(tensor._index, rule.hooks)
         if isinstance(node, PrimitiveNode):
@@ -468,6 +482,22 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     else:
         trace.hooked[id(tensor)] = tensor, handle
     renew_views(trace, tensor)
+    return handle
+
+
+def _hook_on_tape(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> HookHandle:
+    """Register a hook on a tensor that no gradients pass but those in progress, and those that will start at it."""
+    value: Any = data_of(tensor)
+    if isinstance(tensor._node, TapeNode):
+        registered = [entry]
+        tensor._node.add_hooks(tensor._index, registered)
+        return HookHandle(registered, entry, value)
+    _, before = trace.hooked.get(id(tensor), (None, None))
+    if before is not None and before.value is value:
+        before.hooks.append(entry)
+        return HookHandle(before.hooks, entry, value)
+    handle = HookHandle([entry], entry, value)
+    trace.hooked[id(tensor)] = tensor, handle
     return handle
 
 

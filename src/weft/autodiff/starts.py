@@ -105,7 +105,7 @@ def _hooks_of_traced(tensor: Tensor, data: Value) -> Sequence[Entry]:
         if followed:
             return ()  # they run in that gradient
         known = followed is False or (trace.watched and not trace.followed)
-        if known and made is not None and any(getattr(attr, "hooks", None) is handle.hooks for attr in made.attrs):
+        if known and handle.value is data:  # it was not written since
             trace.unrepeatable = True  # eagerly, where a gradient follows the call, the hooks run in that one
             hooks: Sequence[Entry] = handle.hooks
             return hooks

@@ -364,6 +364,7 @@ class HookHandle:
         self.entry = entry
         self.value = value
 
+    @keeps
     def remove(self) -> None:
         """Take the hook back; taking it back twice is harmless."""
         trace = trace_module.current()
@@ -377,9 +378,11 @@ class HookHandle:
                 del self.hooks[i]
                 return
 
+    @keeps
     def __enter__(self) -> HookHandle:
         return self
 
+    @keeps
     def __exit__(self, *_: object) -> None:
         self.remove()
 
@@ -430,7 +433,9 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         node.add_hooks(index, registered)
         renew_views(None, tensor)
         return HookHandle(registered, entry)
-    if tensor.is_symbolic:
+    if trace is not None and tensor.is_symbolic:
+        if trace.is_followed(tensor) is False:
+            return _hook_on_tape(trace, tensor, entry)
         raise Unsupported(
             Refusal.IMPURE_CALL,
             "a hook is registered on an argument of a mapped function, and the gradient is taken outside of it",
@@ -447,7 +452,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     """
     value: Any = data_of(tensor)
     # what a branch or loop makes may leave it, as the same tensor, and gradients start at it later
-    stays = trace.graph is trace.example or isinstance(tensor._node, TapeNode)
+    stays = trace.graph in trace.examples or isinstance(tensor._node, TapeNode)
     if value.graph is trace.graph and stays and stays_in_region(trace):
         return _hook_on_tape(trace, tensor, entry)
     refuse_in_regions(trace, _label(entry[1]))

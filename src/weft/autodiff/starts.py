@@ -97,7 +97,8 @@ def _hooks_of_traced(tensor: Tensor, data: Value) -> Sequence[Entry]:
     made = data.node
     trace = next((trace for trace in traces if id(tensor) in trace.hooked), None)
     if trace is None:
-        if data.graph.parent is None if made is None else not made.regions:
+        examples = [graph for trace in traces for graph in trace.examples]
+        if data.graph.parent is None or data.graph in examples if made is None else not made.regions:
             return ()  # no branch or loop left it, so it is no tensor from before one
     else:
         _, handle = trace.hooked[id(tensor)]

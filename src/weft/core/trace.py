@@ -149,8 +149,8 @@ class Trace:
         self.leaves_checks = False
         #: whether what is traced is one example of many, for which nothing is done in order
         self.one_of_many = False
-        #: the graph of one example of the innermost function that is mapped in this trace: a region of it
-        self.example: Graph | None = None
+        #: the graphs of one example of the functions that are being mapped in this trace, the innermost last: regions
+        self.examples: tuple[Graph, ...] = ()
         #: whether the graph may not assume anything of its run-time numbers
         self.exact = False
         #: the trace around this one

@@ -111,7 +111,7 @@ class _ExampleTrace(Trace):
     def __init__(self, name: str) -> None:
         super().__init__(name, self._before_write)
         self.one_of_many = True
-        #: a value of an enclosing graph, with the tape entry that a gradient of the tensor on it passes -> the parameter
+        #: a value of an enclosing graph, with the tape entry that gradients of the tensor pass -> the parameter
         self.outer_values: dict[tuple[Value, Any, int], Value] = {}
         #: for each parameter, whether a gradient outside follows what it stands for
         self.follows: dict[Value, bool | None] = {}

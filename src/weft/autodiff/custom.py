@@ -393,7 +393,8 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
 
     Args:
         tensor: any tensor or Parameter. On one computed inside a gradient the hook lasts as long as that gradient; on
-            any other it runs in every gradient that starts at this tensor.
+            any other it runs in every gradient that starts at this tensor, if it is registered when a backward pass of
+            that gradient comes to the tensor.
         hook: called with the gradient; returns None to keep it, or a tensor to use in its place.
 
     Returns:

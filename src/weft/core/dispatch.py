@@ -231,7 +231,7 @@ def refuse_in_regions(trace: Trace, what: str) -> None:
     if trace.one_of_many:
         raise Unsupported(
             Refusal.TENSOR_CONDITION,
-            f"{what} is the program's own, in a function that vmap maps, and would run in a gradient from outside of it",
+            f"{what} is the program's own, in a function that vmap maps, and would run in a gradient from outside",
             "map the whole gradient, as in jit(vmap(grad(f))) or, for second derivatives, jit(vmap(grad(grad(f)))); "
             "not in a branch or loop of its own",
         )

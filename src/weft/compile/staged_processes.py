@@ -20,6 +20,26 @@ from weft.parallel.placement import CONSTRAINT, Place
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 
 
+def graphs_of_parts(parts: Sequence[Part]) -> list[Graph]:
+    """What each part computes.
+
+    Args:
+        parts: of a graph with stages.
+
+    Raises:
+        RuntimeError: one is an operation of the program's own that meets other processes.
+    """
+    found = []
+    for part in parts:
+        if not isinstance(part.graph, Graph):
+            raise RuntimeError(
+                f"{part.graph.op.name} at {part.graph.where()}: processes exchange nothing else in a network with stages "
+                "of a pipeline; the values and gradients of a stage are those of all its processes"
+            )
+        found.append(part.graph)
+    return found
+
+
 class StagedRun:
     """The parts of a graph as a function of arrays, which all processes call.
 
@@ -66,7 +86,7 @@ class StagedRun:
                 self._bring(part.inputs, stage, values, stages, there)
             stages.update(dict.fromkeys(part.outputs, stage))
             if stage is None or stage == here:
-                operands = [there[v, stage] if (v, stage) in there else values[v] for v in part.inputs]  # type: ignore[index]
+                operands = [self._operand(v, stage, values, there) for v in part.inputs]
                 with spanning.among(crossing.ranks_of(here)):
                     results = function(*operands)
                 values.update(zip(part.outputs, results, strict=True))
@@ -75,6 +95,14 @@ class StagedRun:
                 for moved in [key for key in there if key[0] is value]:
                     del there[moved]
         return self._results(values, stages)
+
+    def _operand(
+        self, value: Value, stage: int | None, values: dict[Value, Any], there: dict[tuple[Value, int], Any]
+    ) -> Any:
+        """What a part computes with."""
+        if stage is not None and (value, stage) in there:
+            return there[value, stage]
+        return values.get(value, ()) if value.type is TOKEN else values[value]
 
     def _bring(
         self,

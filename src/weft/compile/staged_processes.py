@@ -33,8 +33,8 @@ def graphs_of_parts(parts: Sequence[Part]) -> list[Graph]:
     for part in parts:
         if not isinstance(part.graph, Graph):
             raise RuntimeError(
-                f"{part.graph.op.name} at {part.graph.where()}: processes exchange nothing else in a network with stages "
-                "of a pipeline; the values and gradients of a stage are those of all its processes"
+                f"{part.graph.op.name} at {part.graph.where()}: processes exchange nothing else in a network with "
+                "stages of a pipeline; the values and gradients of a stage are those of all its processes"
             )
         found.append(part.graph)
     return found
@@ -66,7 +66,7 @@ class StagedRun:
         kept = set(graph.outputs)
         self._dead: list[list[Value]] = [[] for _ in parts]
         for value, number in last.items():
-            if value not in kept:
+            if value not in kept and value.type is not TOKEN:
                 self._dead[number].append(value)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -102,7 +102,14 @@ class StagedRun:
         """What a part computes with."""
         if stage is not None and (value, stage) in there:
             return there[value, stage]
-        return values.get(value, ()) if value.type is TOKEN else values[value]
+        return self._token(value, values) if value.type is TOKEN else values[value]
+
+    def _token(self, value: Value, values: dict[Value, Any]) -> Any:
+        """A token; one of another stage is as the first one: each process has its calls of the host in order."""
+        if value in values:
+            return values[value]
+        first = next((param for param in self._graph.params if param.type is TOKEN), value)
+        return values.get(first, ())
 
     def _bring(
         self,
@@ -134,8 +141,10 @@ class StagedRun:
         shared: dict[int, list[Value]] = {}
         for value in dict.fromkeys(self._graph.outputs):
             stage, node = stages.get(value), value.node
-            if stage is None or value.type is TOKEN or node is None:
-                found[value] = values.get(value, ())
+            if value.type is TOKEN:
+                found[value] = self._token(value, values)
+            elif stage is None or node is None:
+                found[value] = values[value]
             elif node.op is CONSTRAINT and node.attrs[2]:
                 kind: Any = value.type
                 place = Place(*node.attrs)

@@ -16,6 +16,7 @@ from bench import (
     optimizers,
     pipeline,
     process,
+    processes,
     single,
     spread,
     starting,
@@ -36,8 +37,9 @@ ORDER = [
         data,
         starting,
         process,
-        pipeline,
         spread,
+        pipeline,
+        processes,
     )
 ]
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import jax
+
 from weft.compile.lower import embedded
 from weft.compile.staged import Part
 from weft.core.trace import CONSTANT
@@ -56,7 +58,7 @@ class StagedRun:
         #: the stage that has a value; None where each process has it
         stages: dict[Value, int | None] = {}
         for value, array in zip(self._graph.params, arrays, strict=True):
-            values[value], stages[value] = array, crossing.stage_of(array)
+            values[value], stages[value] = spanning.for_this(array), crossing.stage_of(array)
         there: dict[tuple[Value, int], Any] = {}
         for (part, function), dead in zip(self._parts, self._dead, strict=True):
             stage = part.stage
@@ -70,11 +72,22 @@ class StagedRun:
                 with spanning.among(crossing.ranks_of(here)):
                     results = function(*operands)
                 values.update(zip(part.outputs, results, strict=True))
+            self._go_on(part, values, stages)
             for value in dead:
                 values.pop(value, None)
                 for moved in [key for key in there if key[0] is value]:
                     del there[moved]
         return self._results(values, stages)
+
+    def _go_on(self, part: Part, values: dict[Value, Any], stages: dict[Value, int | None]) -> None:
+        """Let effects of later parts, here and in other stages, come after those of a part. All tokens hold the number
+        of the run, which each process knows; the one that a part gives says that its effects are done.
+        """
+        before = next((v for v in part.inputs if v.type is TOKEN), None)
+        for token in part.outputs if before is not None else ():
+            if token.type is TOKEN:
+                jax.block_until_ready(values.get(token))
+                values[token], stages[token] = values[before], None  # type: ignore[index]
 
     def _bring(
         self,
@@ -106,8 +119,10 @@ class StagedRun:
         shared: dict[int, list[Value]] = {}
         for value in dict.fromkeys(self._graph.outputs):
             stage, node = stages.get(value), value.node
-            if stage is None or value.type is TOKEN or node is None:
+            if value.type is TOKEN or (stage is not None and node is None):
                 found[value] = values.get(value, ())
+            elif stage is None:
+                found[value] = spanning.for_each(values[value])
             elif node.op is CONSTRAINT and node.attrs[2]:
                 kind: Any = value.type
                 place = Place(*node.attrs)

@@ -305,6 +305,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
                 f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord {_METRICS} "
                 f"{_CONVERTING} {_DISTRIBUTED}"
             ),
+            "weft.nn.parallel": "sync_pipeline_shared_parameters",
             "weft.core.symbol": "Symbol",
             "weft.ops": "is_tensor",
             "weft.mindspore.buffers": "frombuffer",
@@ -396,10 +397,14 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.parallel": {
             "weft.parallel.algorithms": "*",
             "weft.parallel.layout": "*",
-            "weft.nn.parallel": "shard",
+            "weft.nn.parallel": "shard sync_pipeline_shared_parameters",
             "weft.train": _DISTRIBUTED,
         },
         "mindspore.parallel.auto_parallel": {"weft.nn.parallel": "AutoParallel"},
+        "mindspore.parallel.checkpoint_transform": {
+            "weft.nn.parallel": "sync_pipeline_shared_parameters",
+            "weft.train": _DISTRIBUTED,
+        },
         "mindspore.parallel.nn": {
             "weft.nn.parallel": f"{_PARALLEL_CELLS.replace('SyncBatchNorm ', '')} Pipeline GradAccumulation"
         },

@@ -27,7 +27,7 @@ from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, members
 
 __all__ = [
     "AutoParallel", "DistributedGradReducer", "GradAccumulation", "MicroBatchInterleaved", "Pipeline",
-    "PipelineGradReducer", "SyncBatchNorm", "shard",
+    "PipelineGradReducer", "SyncBatchNorm", "shard", "sync_pipeline_shared_parameters",
 ]  # fmt: skip
 
 
@@ -96,6 +96,25 @@ def broadcast_parameters(network: Cell, root: int = 0) -> None:
     if len(ranks) > 1:
         for param in network.get_parameters():
             param.set_data(apply(BROADCAST, (param,), (root, ranks)))
+
+
+def sync_pipeline_shared_parameters(net: Cell) -> None:
+    """Give all stages of a pipeline the parameters that they have in common.
+
+    A parameter belongs to one stage, and the others get it in each step, so that there is nothing to do.
+
+    Args:
+        net: the network.
+
+    Raises:
+        TypeError: it is no Cell.
+
+    Example:
+        >>> from weft import nn
+        >>> sync_pipeline_shared_parameters(nn.Dense(2, 2))
+    """
+    if not isinstance(net, Cell):
+        raise TypeError(f"sync_pipeline_shared_parameters: net must be a Cell, not {type(net).__name__}")
 
 
 class _Batches(Described, Cell):

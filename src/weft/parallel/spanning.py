@@ -136,7 +136,9 @@ def for_any(where: NamedSharding) -> NamedSharding:
 
 
 def _renamed(where: NamedSharding, names: dict[Any, str]) -> NamedSharding:
-    spec = [tuple([names[name] for name in axes]) if isinstance(axes, tuple) else names.get(axes) for axes in where.spec]
+    spec = [
+        tuple([names[name] for name in axes]) if isinstance(axes, tuple) else names.get(axes) for axes in where.spec
+    ]
     return NamedSharding(Mesh(where.mesh.devices, tuple(names.values())), PartitionSpec(*spec))
 
 

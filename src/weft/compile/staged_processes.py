@@ -119,7 +119,7 @@ class StagedRun:
         shared: dict[int, list[Value]] = {}
         for value in dict.fromkeys(self._graph.outputs):
             stage, node = stages.get(value), value.node
-            if value.type is TOKEN or (stage is not None and node is None):
+            if value.type is TOKEN or node is None:
                 found[value] = values.get(value, ())
             elif stage is None:
                 found[value] = spanning.for_each(values[value])

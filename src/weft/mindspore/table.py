@@ -305,7 +305,6 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
                 f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord {_METRICS} "
                 f"{_CONVERTING} {_DISTRIBUTED}"
             ),
-            "weft.nn.parallel": "sync_pipeline_shared_parameters",
             "weft.core.symbol": "Symbol",
             "weft.ops": "is_tensor",
             "weft.mindspore.buffers": "frombuffer",
@@ -319,7 +318,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             **_SPARSE,
             "weft.parallel.algorithms": "*",
             "weft.parallel.layout": "*",
-            "weft.nn.parallel": "shard",
+            "weft.nn.parallel": "shard sync_pipeline_shared_parameters",
         },
         "mindspore.dtype": _OF_TYPES,
         "mindspore._checkparam": {"weft.mindspore.checkparam": "*"},

@@ -12,8 +12,8 @@ from weft.nn.loss_scale import TrainOneStepWithLossScaleCell
 from weft.nn.parallel import broadcast_parameters
 from weft.nn.wrap import WithEvalCell, WithLossCell
 from weft.parallel import rows
-from weft.parallel.placement import count
 from weft.parallel.modes import get_device_num, get_parallel_mode, get_parameter_broadcast, is_in_auto_parallel_mode
+from weft.parallel.placement import count
 from weft.train.amp import auto_mixed_precision, training_step
 from weft.train.callback import Callback, RunContext
 from weft.train.feeding import Epochs

@@ -649,12 +649,17 @@ def load_param_into_net(
 
 
 def _as_part_of(target: Tensor, value: Tensor) -> Tensor:
-    """A slice as the spread parameter of which this process holds that slice; other values as they are."""
+    """A slice as the spread parameter of which this process holds that slice; other values as they are. A file that
+    does not say which slice it has, as those made for a rank by a strategy, has that of the process which reads it.
+    """
     own = getattr(value, "slice_of", None)
     data = data_of(target)
-    if not isinstance(own, Slice) or value.shape == target.shape or not spans(data):
+    if value.shape == target.shape or not spans(data) or not data.addressable_shards:
         return value
-    if own.shape != target.shape or held(data)[0] != own.box:
+    here = held(data)[0]
+    if own is None and value.shape == here.size:
+        own = Slice(target.shape, here)
+    if not isinstance(own, Slice) or own.shape != target.shape or here != own.box:
         return value
     elements = np.array(value)
     return wrap(assembled(data.sharding, own.shape, lambda box: np.array(elements[box.within(own.box.start)])))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft import context
-from weft.capture.whole import capture_whole
+from weft.capture.whole import follow
 from weft.core.tensor import data_of
 from weft.nn.cell import Cell
 from weft.parallel import placement, rows
@@ -24,10 +24,10 @@ def lay_out(network: Cell, inputs: Sequence[Any]) -> None:
         inputs: of the call.
 
     Raises:
-        Unsupported: something in it needs Python when it runs.
+        Unsupported: a part of the call needs Python before the rest is known.
     """
     if placement.count() > 1 and context.MODE == context.GRAPH_MODE:
-        rows.call(lambda args, _: capture_whole(network, args, type(network).__name__) and None, tuple(inputs), {})
+        rows.call(lambda args, _: follow(network, args, type(network).__name__), tuple(inputs), {})
 
 
 def layouts(caller: str, network: Cell) -> dict[str, list[Any]]:

@@ -64,8 +64,11 @@ def test_pipelines_print_save_and_go_on(tmp_path: Path, workers: int, rows: str)
             np.testing.assert_array_equal(one["losses"][3:6], one["losses"][6:])
             np.testing.assert_array_equal(one["losses"][3:6], other["losses"])
     for name in found[1][0].files:
-        for one in found[workers]:
-            np.testing.assert_allclose(one[name], found[1][0][name], rtol=1e-4, err_msg=name)
+        for rank, one in enumerate(found[workers]):
+            expected = found[1][0][name]
+            if name == "result" and rows == "data_parallel":  # each process has its rows
+                expected = np.split(expected, workers // 2)[rank % (workers // 2)]
+            np.testing.assert_allclose(one[name], expected, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
 def network(stages: int, batches: int) -> list[Job]:

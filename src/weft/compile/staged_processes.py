@@ -119,10 +119,12 @@ class StagedRun:
         shared: dict[int, list[Value]] = {}
         for value in dict.fromkeys(self._graph.outputs):
             stage, node = stages.get(value), value.node
-            if value.type is TOKEN or node is None:
+            if value.type is TOKEN:
                 found[value] = values.get(value, ())
             elif stage is None:
                 found[value] = spanning.for_each(values[value])
+            elif node is None:
+                found[value] = values.get(value, ())
             elif node.op is CONSTRAINT and node.attrs[2]:
                 kind: Any = value.type
                 place = Place(*node.attrs)

@@ -14,7 +14,9 @@ from bench import (
     guards,
     lenet,
     optimizers,
+    pipeline,
     process,
+    processes,
     single,
     spread,
     starting,
@@ -36,6 +38,8 @@ ORDER = [
         starting,
         process,
         spread,
+        pipeline,
+        processes,
     )
 ]
 

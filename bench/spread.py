@@ -134,7 +134,13 @@ def _jax_model(dp: int, mp: int) -> tuple[dict[str, Any], Callable[..., Any], An
     return params, loss, at("dp")
 
 
-def _jax_transformer(dp: int, mp: int) -> tuple[Callable[..., Any], Any, Any]:
+def by_hand(dp: int, mp: int) -> tuple[Callable[..., Any], Any, Any]:
+    """The step by hand, what gives the text of its program, and where its operands lie.
+
+    Args:
+        dp: devices along which rows are spread.
+        mp: devices along which weights are spread.
+    """
     import optax
 
     params, loss, rows = _jax_model(dp, mp)
@@ -168,7 +174,7 @@ def _transformer(kind: str) -> Callable[[int], Result]:
         model = Model(dp, mp)
         step = nn.TrainOneStepCell(model, nn.Adam(model.trainable_params(), 1e-3))
         ours = weft.jit(step)
-        theirs, text, rows = _jax_transformer(dp, mp)
+        theirs, text, rows = by_hand(dp, mp)
         random = np.random.default_rng(0)
         values = [random.integers(0, WORDS, (ROWS, LENGTH)).astype(np.int32) for _ in range(2)]
         tensors, arrays = [weft.Tensor(v) for v in values], [jax.device_put(v, rows) for v in values]

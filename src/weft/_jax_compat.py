@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import gc
 import logging
@@ -343,6 +344,43 @@ def without_notes() -> Iterator[None]:
         elif hasattr(error, "__notes__"):
             del error.__notes__
         raise
+
+
+#: by the numbers of dimensions of an operation's operands and its parameters, some dimensions of operands and results
+_Dims = Callable[[list[int], dict[str, Any]], tuple[list[set[int]], list[set[int]]]]
+
+
+def keep_whole(primitive: Any, dims: _Dims) -> None:
+    """Have some dimensions of an operation's operands and results be whole where a program runs on several devices.
+
+    Args:
+        primitive: the operation, of JAX.
+        dims: says which dimensions.
+    """
+
+    def whole(ctx: Any, value: Any, aval: Any, kept: set[int]) -> Any:
+        mesh = jax.sharding.AbstractMesh((ctx.module_context.axis_context.num_devices,), ("all",))
+        spec = jax.P(*[None if i in kept else jax.P.UNCONSTRAINED for i in range(aval.ndim)])
+        return pjit._sharding_constraint_hlo_lowering(
+            ctx.replace(avals_in=[aval], avals_out=[aval]), value, sharding=jax.NamedSharding(mesh, spec), layout=None,
+            context_mesh=None, unconstrained_dims=set(range(aval.ndim)) - kept,
+        )[0]  # fmt: skip
+
+    def around(rule: Any) -> Any:
+        def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
+            if getattr(ctx.module_context.axis_context, "num_devices", 1) == 1:
+                return rule(ctx, *operands, **params)
+            inside, outside = dims([aval.ndim for aval in ctx.avals_in], params)
+            kept = [whole(ctx, *one) for one in zip(operands, ctx.avals_in, inside, strict=True)]
+            found = rule(ctx, *kept, **params)
+            return [whole(ctx, *one) for one in zip(found, ctx.avals_out, outside, strict=True)]
+
+        return lower
+
+    for rules in (mlir._lowerings, *mlir._platform_specific_lowerings.values()):
+        entry = rules.get(primitive)
+        if entry is not None:
+            rules[primitive] = dataclasses.replace(entry, rule=around(entry.rule))
 
 
 #: what programs that are being made ask for layouts: part of what JAX knows them by

@@ -24,6 +24,7 @@ from weft.core.dispatch import apply
 from weft.core.lending import share_again
 from weft.core.primitive import Primitive
 from weft.core.sharing import note_read
+from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor, data_of, view, wrap
 from weft.core.trace import Trace, tracing
 from weft.core.transparency import keeps, transparent, unbroken
@@ -110,7 +111,8 @@ class _ExampleTrace(Trace):
     def __init__(self, name: str) -> None:
         super().__init__(name, self._before_write)
         self.one_of_many = True
-        self.outer_values: dict[Value, Value] = {}
+        #: a value of an enclosing graph, with the tape entry that gradients of the tensor pass -> the parameter
+        self.outer_values: dict[tuple[Value, Any, int], Value] = {}
         #: for each parameter, whether a gradient outside follows what it stands for
         self.follows: dict[Value, bool | None] = {}
         #: outside handles that the function wrote, with what they stood for before
@@ -119,11 +121,13 @@ class _ExampleTrace(Trace):
     def use(self, tensor: Tensor) -> Value:
         data = data_of(tensor)
         if data.__class__ is Value and not data.graph.lies_in(self.root):
-            found = self.outer_values.get(data)
+            node = tensor._node
+            key = (data, node, tensor._index) if isinstance(node, TapeNode) else (data, None, 0)
+            found = self.outer_values.get(key)
             if found is None:
                 if self.written_storages:
                     note_read(self, tensor)
-                found = self.outer_values[data] = self.external(view(tensor))
+                found = self.outer_values[key] = self.external(view(tensor))
             return self.lift(found, self.graph)
         return super().use(tensor)
 

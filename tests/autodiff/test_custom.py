@@ -19,7 +19,7 @@ from weft.autodiff.custom import (
 )
 from weft.autodiff.grad import grad, vjp
 from weft.autodiff.registry import bprop_getters
-from weft.autodiff.session import HANDLE_HOOKS
+from weft.autodiff.starts import HANDLE_HOOKS
 from weft.core.operators import OPERATOR_CLASSES
 from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter, Tensor

@@ -143,10 +143,8 @@ def test_a_sharded_function_is_the_function() -> None:
     "call",
     [
         lambda net: DistributedGradReducer([], True, 8),
-        lambda net: Pipeline(net, 2, stage_config={"a": 0, "b": 1}),
         lambda net: SyncBatchNorm(2, process_groups=[[0, 1]]),
         lambda net: AutoParallel(net).hsdp(8),
-        lambda net: AutoParallel(net).pipeline(2),
     ],
 )
 def test_other_processes_are_refused(call: Callable[[Any], Any]) -> None:
@@ -173,6 +171,8 @@ def test_the_reducer_refuses_the_devices_of_the_settings() -> None:
         (lambda net: AutoParallel(net).dataset_strategy("foo"), ValueError),
         (lambda net: AutoParallel(net).dataset_strategy(3), TypeError),
         (lambda net: AutoParallel(net).pipeline(0), ValueError),
+        (lambda net: AutoParallel(net).pipeline(2, scheduler="3f4b"), ValueError),
+        (lambda net: Pipeline(net, 2, stage_config={"a": 0, "b": 1}), ValueError),
         (lambda net: AutoParallel(net).save_param_strategy_file(3), TypeError),
         (lambda net: shard(3, ((1,),)), TypeError),
         (lambda net: shard(net, 3), TypeError),

@@ -150,13 +150,14 @@ def test_compiled_functions_change_no_settings() -> None:
     assert not get_auto_parallel_context("gradients_mean")
 
 
-def test_what_would_not_be_spread_over_processes_is_refused() -> None:
+def test_settings_of_several_processes() -> None:
     context.set_processes(2, 1)
     try:
         assert context.get_auto_parallel_context("device_num") == 2
         assert context.get_auto_parallel_context("global_rank") == 1
-        with pytest.raises(RuntimeError, match=r"several processes \(2 here\)"):
-            context.set_auto_parallel_context(pipeline_stages=2)
+        context.set_auto_parallel_context(pipeline_stages=2)
+        with pytest.raises(ValueError, match="pipeline_scheduler must be one of"):
+            context.set_auto_parallel_context(pipeline_config={"pipeline_scheduler": "3f4b"})
         for mode in ("data_parallel", "semi_auto_parallel", "auto_parallel"):
             context.set_auto_parallel_context(parallel_mode=mode)
     finally:

@@ -12,8 +12,9 @@ import pytest
 
 import weft
 from tests.parallel.test_processes import launched
-from weft import Parameter, Tensor, ops
+from weft import Parameter, Tensor, nn, ops
 from weft.context import reset_auto_parallel_context
+from weft.nn.parallel import shard
 from weft.parallel.layout import Layout, layout_of, place, reshard
 from weft.parallel.placement import Place
 
@@ -47,6 +48,65 @@ def test_training_in_each_mode_equals_one_device(network: str, combinations: int
 
 def test_layouts_of_tensors_parameters_and_gradients() -> None:
     assert "all agree" in run("layouts")
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "devices"),
+    [(0, 32, 8), pytest.param(100, 400, 8, marks=pytest.mark.slow), pytest.param(600, 200, 6, marks=pytest.mark.slow)],
+)
+def test_random_strategies_of_operators(first: int, count: int, devices: int) -> None:
+    assert f"all agree: {count} fit" in run("strategies", str(first), str(count), str(devices))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: ops.MatMul().shard(5), TypeError, "MatMul.shard: in_strategy must be a tuple"),
+        (lambda: ops.MatMul().shard([(1, 1), (1, 1)]), TypeError, "in_strategy must be a tuple"),
+        (lambda: ops.MatMul().shard(((1, 1), (1, 1)), 5), TypeError, "out_strategy must be a tuple"),
+        (lambda: ops.MatMul().shard((4, 1)), TypeError, "4 is no strategy"),
+        (lambda: ops.MatMul().shard(((4, 1.5), (1, 1))), TypeError, "not float"),
+        (lambda: ops.MatMul().shard(((4, True), (1, 1))), TypeError, "not bool"),
+        (lambda: ops.MatMul().shard(((4, 0), (1, 1))), ValueError, "at least 1 part"),
+        (lambda: nn.Dense(2, 2).shard(5), TypeError, "Dense.shard: in_strategy must be a tuple"),
+        (lambda: shard(nn.Dense(2, 2), ((1,), 5)), TypeError, "5 is no strategy"),
+        (lambda: shard(nn.Dense(2, 2), None, None, {"wieght": (1, 1)}), ValueError, "did you mean 'weight'"),
+        (lambda: nn.Dense(2, 2).shard(None, None, {"wieght": (1, 1)}), ValueError, "did you mean 'weight'"),
+        (lambda: shard(nn.Dense(2, 2), None, None, {"weight": (1,)}), ValueError, "has 2 dimensions"),
+        (lambda: shard(nn.Dense(2, 2), None, None, {"weight": 1}), TypeError, "1 is no strategy"),
+        (lambda: shard(nn.Dense(2, 2), None, None, {1: (1, 1)}), TypeError, "names of parameters"),
+        (lambda: shard(ops.relu, None, None, {"weight": (1, 1)}), TypeError, "for a Cell"),
+        (lambda: shard(ops.relu, ((1,),))(Tensor([[1.0]])), ValueError, "shard: input 0 .* has 2 dimensions"),
+        (lambda: weft.context.set_auto_parallel_context(dataset_strategy=(4, 1)), TypeError, "4 is no strategy"),
+        (lambda: weft.context.set_auto_parallel_context(dataset_strategy=None), ValueError, "'full_batch'"),
+    ],
+)
+def test_what_can_be_no_strategy(call: object, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        (((1, 1), (1, 1), (1,)), r"3 strategies, .* for 2 tensors"),
+        (((1, 1),), r"1 strategies, .* for 2 tensors"),
+        (((1,), (1, 1)), r"dataset_strategy: input 0 of shape \(4, 2\) has 2 dimensions"),
+    ],
+)
+def test_strategies_of_data_fit_the_inputs(compiled: bool, strategy: object, words: str) -> None:
+    net = nn.WithLossCell(nn.Dense(2, 2), nn.MSELoss())
+    step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 0.1))
+    x = Tensor(np.ones((4, 2), np.float32))
+    try:
+        weft.context.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy=((1, 1), (1, 1)))
+        step(x, x)
+        weft.context.set_auto_parallel_context(dataset_strategy=strategy)
+        with pytest.raises(ValueError, match=words):
+            (weft.jit(step) if compiled else step)(x, x)
+    finally:
+        reset_auto_parallel_context()
 
 
 def test_tensors_on_different_devices_are_mixed() -> None:

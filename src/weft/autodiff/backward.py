@@ -7,13 +7,15 @@ with the answer. So whoever drives it decides how that code runs: eagerly it is 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
 from typing import Any, Final
 
 from weft.autodiff.marks import own_gradient
 from weft.autodiff.perhaps import Gradient, Perhaps, arrived, joined, settled, under
 from weft.autodiff.rules import call_of_rule, fit, fitted, pull, pull_compiled, whole_pass
+from weft.autodiff.starts import Start, may_have_hooks
 from weft.autodiff.structure import VARIANTS, describe, habit_of, key_of
 from weft.autodiff.whole import Beginning, Pass
 from weft.cache.programs import compiled
@@ -29,6 +31,8 @@ from weft.ir.graph import Value
 _new = object.__new__
 #: by when entries were recorded
 _AGE: Final = attrgetter("sequence")
+#: hooks by when they were registered
+_NUMBER: Final = itemgetter(0)
 #: gradients that arrived at the outputs of entries, as far as the pass has come
 _Pending = dict[TapeNode, list[Gradient]]
 
@@ -87,9 +91,10 @@ class Tape:
         seen: all entries, oldest first.
         order: those that lead to a target.
         relevant: they and the targets.
+        starts: the tensors of the program for which targets stand.
     """
 
-    __slots__ = ("targets", "record", "release", "seen", "order", "relevant", "compiled", "splits")
+    __slots__ = ("targets", "record", "release", "seen", "order", "relevant", "starts", "compiled", "splits")
 
     def __init__(
         self,
@@ -99,6 +104,7 @@ class Tape:
         seen: list[TapeNode],
         order: list[TapeNode],
         relevant: set[TapeNode],
+        starts: Mapping[TapeNode, Start],
     ) -> None:
         self.targets = targets
         self.record = record
@@ -106,12 +112,20 @@ class Tape:
         self.seen = seen
         self.order = order
         self.relevant = relevant
+        self.starts = starts
         #: on a tape that another computation builds on, or under a trace, gradients are computed by operations
         self.compiled = not record and trace_module.current() is None
         self.splits = SPLITS.count
 
     @classmethod
-    def leading(cls, pending: _Pending, targets: Sequence[TapeNode], record: bool, release: bool) -> Tape:
+    def leading(
+        cls,
+        pending: _Pending,
+        targets: Sequence[TapeNode],
+        record: bool,
+        release: bool,
+        starts: Mapping[TapeNode, Start],
+    ) -> Tape:
         """The part of a tape from where gradients arrived to the targets."""
         wanted = set(targets)
         seen = _reachable(pending, wanted) if targets else []
@@ -124,7 +138,21 @@ class Tape:
                         relevant.add(node)
                         order.append(node)
                         break
-        return cls(targets, record, release, seen, order, relevant)
+        return cls(targets, record, release, seen, order, relevant, starts)
+
+    def hooks_at(self, node: TapeNode) -> Sequence[tuple[int, Any]]:
+        """The hooks of an entry, with the numbers of their outputs, in the order in which they run.
+
+        Those of a tensor at which the gradient starts belong to the passes that end there, and to no other that comes
+        through its entry.
+        """
+        start = self.starts.get(node)
+        asked = start.hooks() if start is not None else ()
+        if not asked:
+            return _one_by_one(node)
+        hooks = node.hooks or ()
+        inside = [entry for _, those in hooks for entry in those] if hooks.__class__ is Hooks else hooks
+        return [(0, hook) for _, hook in sorted([*asked, *inside], key=_NUMBER)]
 
 
 class Walk:
@@ -192,7 +220,7 @@ class Walk:
         tape = self.tape
         if tape.splits == SPLITS.count:
             return tape, position
-        found = Tape.leading(pending, tape.targets, tape.record, tape.release)
+        found = Tape.leading(pending, tape.targets, tape.record, tape.release, tape.starts)
         found.seen = list({*tape.seen, *found.seen})
         if position < 0:
             return found, position
@@ -207,8 +235,9 @@ class Walk:
     def _ask_hooks(self, node: TapeNode) -> bool:
         """Ask for the next hook of an entry; False if there is none any more."""
         if self.hooks is None:
-            relevant = self.tape.relevant
-            self.hooks = tuple([entry for entry in _one_by_one(node) if _leads((node, entry[0]), relevant)])
+            tape = self.tape
+            relevant = tape.relevant
+            self.hooks = tuple([entry for entry in tape.hooks_at(node) if _leads((node, entry[0]), relevant)])
             self.hooked = node
             if node.hooks.__class__ is Hooks:
                 node.hooks.called = True
@@ -272,15 +301,13 @@ class Walk:
     def _finish(self) -> None:
         """Run the hooks of the targets; with the last one done, this is the end."""
         tape, pending = self.tape, self.pending
-        hooked = [t for t in tape.targets if (t.hooks or t is self.hooked) and t in pending]
-        if hooked:
-            hooked = list(dict.fromkeys(hooked))
-            start = hooked.index(self.hooked) if self.hooked in hooked else 0
-            for target in hooked[start:]:
-                if self.hooked is target and self.hooks is None:
-                    continue
-                if self._ask_hooks(target):
-                    return
+        targets: Sequence[TapeNode] = tuple(dict.fromkeys(tape.targets))
+        if self.hooks is not None and self.hooked in targets:  # it goes on there
+            targets = targets[targets.index(self.hooked) :]
+        for target in targets:
+            asks = target.hooks or self.hooks is not None or (tape.starts and may_have_hooks())
+            if asks and target in pending and self._ask_hooks(target):
+                return
         self.arrived = [pending[target][0] if target in pending else None for target in tape.targets]
         self.results = [settled(gradient) for gradient in self.arrived]
         if tape.release:
@@ -322,7 +349,7 @@ def _one_by_one(node: TapeNode) -> tuple[tuple[int, Any], ...]:
     """The hooks of an entry, with the numbers of their outputs, in the order in which they run."""
     hooks = node.hooks or ()
     if hooks.__class__ is not Hooks:
-        return tuple(hooks)
+        return tuple([(0, hook) for _, hook in hooks])
     found = [(index, hook) for index, registered in hooks for _, hook in registered]
     if node.__class__ is GraphNode and len({index for index, _ in found}) > 1:
         found.sort(key=lambda entry: -node.age(entry[0]))
@@ -411,15 +438,26 @@ def start_walk(
     record: bool,
     release: bool = False,
     begin: Beginning | None = None,
+    starts: Mapping[TapeNode, Start] = MappingProxyType({}),
 ) -> Walk:
-    """A backward pass, as far as it comes without the user's code; for the arguments see `backward`."""
+    """A backward pass, as far as it comes without the user's code; for the other arguments see `backward`.
+
+    Args:
+        outputs: tensors computed on the tape.
+        douts: the gradient with respect to each output.
+        targets: where it stops.
+        record: whether the pass itself is recorded.
+        release: whether the tape is cut to pieces afterwards.
+        begin: where it begins, if it may be compiled as a whole.
+        starts: the tensors of the program for which targets stand, whose hooks run.
+    """
     pending: _Pending = {}
     if targets:
         for output, dout in zip(outputs, douts, strict=True):
             node = output._node
             if dout is not None and node is not None and node is not SYMBOL:
                 _accumulate(pending, node, output._index, dout)  # type: ignore[arg-type]
-    tape = Tape.leading(pending, targets, record, release)
+    tape = Tape.leading(pending, targets, record, release, starts)
     if tape.compiled and len(tape.order) > 1 and _pull_all(tape.order, tape.relevant, pending, targets, begin):
         tape.order = []
     return Walk(tape, pending, len(tape.order) - 1)

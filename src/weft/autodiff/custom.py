@@ -15,7 +15,6 @@ the rule of a mark (see `weft.autodiff.marks`).
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,22 +24,24 @@ from weft.autodiff.following import is_followed
 from weft.autodiff.histories import keep_history, passed_by_all
 from weft.autodiff.marks import MARK, Handed, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
-from weft.autodiff.session import HANDLE_HOOKS, cut, stopped, zeros_like
+from weft.autodiff.session import cut, stopped, zeros_like
+from weft.autodiff.starts import hooks_kept_for
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
 from weft.core.control import has_other_uses
 from weft.core.declare import add_method
-from weft.core.dispatch import edges_of, refuse_in_regions
+from weft.core.dispatch import edges_of, refuse_in_regions, stays_in_region
 from weft.core.operators import install
 from weft.core.recording import PrimitiveNode
 from weft.core.run_number import settled
 from weft.core.sharing import renew_views
-from weft.core.tape import TapeNode
+from weft.core.tape import TapeNode, next_registration
 from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
 
 
 @keeps
@@ -319,7 +320,7 @@ class TensorHookRule(Rule):
     """The rule of a tensor's hooks. On a tape they are hooks of an entry.
 
     Args:
-        hooks: those that were not taken back, each with the 0 of the only output.
+        hooks: those that were not taken back, each with its number among all that were registered.
     """
 
     __slots__ = ("hooks",)
@@ -347,29 +348,41 @@ class TensorHookRule(Rule):
 
 @keeps
 class HookHandle:
-    """A registered hook; `remove` takes it back."""
+    """A registered hook; `remove` takes it back.
 
-    __slots__ = ("hooks", "entry")
+    Args:
+        hooks: the list in which it stands.
+        entry: its place there.
+        value: what a graph under construction computes for the tensor; None where none does.
+    """
+
+    __slots__ = ("hooks", "entry", "value")
     __weft_parts__ = None  # each call registers its own
 
-    def __init__(self, hooks: list[tuple[int, Any]], entry: tuple[int, Any]) -> None:
+    def __init__(self, hooks: list[tuple[int, Any]], entry: tuple[int, Any], value: Value | None = None) -> None:
         self.hooks = hooks
         self.entry = entry
+        self.value = value
 
+    @keeps
     def remove(self) -> None:
         """Take the hook back; taking it back twice is harmless."""
-        trace_module.refuse_while_captured(
-            "a hook is taken back while capturing, which the graph cannot do",
-            "take it back outside the compiled function",
-        )
+        trace = trace_module.current()
+        if trace is None or self.value is None or self.value.graph is not trace.graph:
+            trace_module.refuse_while_captured(
+                "a hook is taken back elsewhere than where it was registered, which the graph cannot do",
+                "take it back where it was registered: outside the compiled function, or in the same branch or loop",
+            )
         for i, entry in enumerate(self.hooks):
             if entry is self.entry:
                 del self.hooks[i]
                 return
 
+    @keeps
     def __enter__(self) -> HookHandle:
         return self
 
+    @keeps
     def __exit__(self, *_: object) -> None:
         self.remove()
 
@@ -380,7 +393,8 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
 
     Args:
         tensor: any tensor or Parameter. On one computed inside a gradient the hook lasts as long as that gradient; on
-            any other it runs in every gradient that starts at this tensor.
+            any other it runs in every gradient that starts at this tensor, if it is registered when a backward pass of
+            that gradient comes to the tensor.
         hook: called with the gradient; returns None to keep it, or a tensor to use in its place.
 
     Returns:
@@ -403,7 +417,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if type(tensor) is Choice:
         refuse("a hook is registered on it")
 
-    entry: tuple[int, Any] = (0, hook)
+    entry: tuple[int, Any] = (next_registration(), hook)
     node = tensor._node
     trace = trace_module.current()
     value: Any = data_of(tensor)
@@ -420,17 +434,15 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         node.add_hooks(index, registered)
         renew_views(None, tensor)
         return HookHandle(registered, entry)
-    if tensor.is_symbolic:
+    if trace is not None and tensor.is_symbolic:
+        if trace.is_followed(tensor) is False:
+            return _hook_on_tape(trace, tensor, entry)
         raise Unsupported(
             Refusal.IMPURE_CALL,
             "a hook is registered on an argument of a mapped function, and the gradient is taken outside of it",
             "register it on a tensor that the function computes, as x * 1, or map the gradient: vmap(grad(function))",
         )
-    key = id(tensor)
-    if key not in HANDLE_HOOKS:
-        HANDLE_HOOKS[key] = []
-        weakref.finalize(tensor, HANDLE_HOOKS.pop, key, None)
-    hooks = HANDLE_HOOKS[key]
+    hooks = hooks_kept_for(tensor)
     hooks.append(entry)
     return HookHandle(hooks, entry)
 
@@ -440,6 +452,10 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     will be computed with the tensor passes the hook, and hooks run in the order in which tensors were made.
     """
     value: Any = data_of(tensor)
+    # what a branch or loop makes may leave it, as the same tensor, and gradients start at it later
+    stays = trace.graph in trace.examples or isinstance(tensor._node, TapeNode)
+    if value.graph is trace.graph and stays and stays_in_region(trace):
+        return _hook_on_tape(trace, tensor, entry)
     refuse_in_regions(trace, _label(entry[1]))
     if value.graph is not trace.graph or value.node is None:
         refused = Unsupported(
@@ -461,10 +477,10 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
         )
     if rule is not None:  # hooks of one tensor run in the order in which they were registered
         rule.hooks.append(entry)
-        return HookHandle(rule.hooks, entry)
+        return HookHandle(rule.hooks, entry, value)
     rule = TensorHookRule([entry])
     made = trace.graph.insert_behind(value, MARK, (rule, 1), None if trace.location is None else trace.location())
-    handle = HookHandle(rule.hooks, entry)
+    handle = HookHandle(rule.hooks, entry, value)
     if isinstance(node, TapeNode):
         node.add_hooks(tensor._index, rule.hooks)
         if isinstance(node, PrimitiveNode):
@@ -472,6 +488,22 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     else:
         trace.hooked[id(tensor)] = tensor, handle
     renew_views(trace, tensor)
+    return handle
+
+
+def _hook_on_tape(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> HookHandle:
+    """Register a hook on a tensor that no gradients pass but those in progress, and those that will start at it."""
+    value: Any = data_of(tensor)
+    if isinstance(tensor._node, TapeNode):
+        registered = [entry]
+        tensor._node.add_hooks(tensor._index, registered)
+        return HookHandle(registered, entry, value)
+    _, before = trace.hooked.get(id(tensor), (None, None))
+    if before is not None and before.value is value:
+        before.hooks.append(entry)
+        return HookHandle(before.hooks, entry, value)
+    handle = HookHandle([entry], entry, value)
+    trace.hooked[id(tensor)] = tensor, handle
     return handle
 
 

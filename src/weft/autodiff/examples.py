@@ -21,7 +21,7 @@ def refuse_values_of_an_example(hook: Any) -> None:
         raise Unsupported(
             Refusal.OUTPUT,
             "a hook on a tensor that is not mapped reads a value of one example, which is gone when the hook runs",
-            "map the gradient, vmap(grad(f)), or register the hook on a tensor that is computed for each example",
+            "register it on a tensor computed for each example, as w * 1, and map the gradient: jit(vmap(grad(f)))",
         )
 
 

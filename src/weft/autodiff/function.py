@@ -11,7 +11,7 @@ from weft.autodiff.marks import Rule, mark
 from weft.autodiff.session import cut, stopped
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
-from weft.core.dispatch import refuse_in_regions
+from weft.core.dispatch import refuse_in_regions, stays_in_region
 from weft.core.run_number import settled
 from weft.core.tensor import Tensor, data_of
 from weft.core.transparency import keeps, transparent, unbroken
@@ -73,6 +73,8 @@ def _known(needs: tuple[bool | None, ...]) -> tuple[bool, ...]:
             "which inputs need gradients is not known in a rule that runs for all examples of a mapped function",
             "compute the gradients of all inputs, or map the gradient: vmap(grad(function))",
         )
+    if stays_in_region(trace):
+        return tuple([need is True for need in needs])
     refuse_in_regions(trace, "a forward that asks which inputs need gradients")
     if trace.partly_followed:
         raise Unsupported(

@@ -656,7 +656,7 @@ class Linear:
         zeros = [zeros_like(output) for output in outputs]
         douts = [tracked(data_of(zero), probe, 0) for zero, probe in zip(zeros, self.probes, strict=True)]
         #: the backward pass whose result is the map
-        self.first = start_walk(outputs, list(douts), session.leaves, True)
+        self.first = start_walk(outputs, list(douts), session.leaves, True, starts=session.starts)
         self.pulled: list[Tensor | None] = []
 
     @keeps

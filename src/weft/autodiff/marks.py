@@ -13,7 +13,7 @@ from typing import Any
 
 from weft.autodiff.following import settle
 from weft.core import trace as trace_module
-from weft.core.dispatch import append, edges_of, note_edges, pass_on, record
+from weft.core.dispatch import IDENTITY, append, edges_of, note_edges, pass_on, record, stays_in_region
 from weft.core.primitive import Primitive
 from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor, data_of, present, tracked, wrap
@@ -160,6 +160,9 @@ def mark(operands: Sequence[Tensor], results: int, rule: Rule) -> tuple[Tensor, 
     trace = trace_module.current()
     if trace is None:
         return enter(rule, inputs, [data_of(t) for t in inputs[len(inputs) - results :]], None)
+    if stays_in_region(trace):
+        values = [append(trace, IDENTITY, (t,), ())[0] for t in inputs[len(inputs) - results :]]
+        return enter(rule, inputs, values, trace.graph)
     refuse_unwatched(trace, rule)
     return enter(rule, inputs, append(trace, MARK, inputs, (rule, results)), trace.graph)
 

@@ -15,10 +15,11 @@ from typing import Any, Final
 import numpy as np
 
 from weft.autodiff.backward import Walk, start_walk, walked, whole
+from weft.autodiff.starts import Start, has_hooks
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.context import GRADIENTS as PAUSE
 from weft.core import trace as trace_module
-from weft.core.choice import Choice, follow, unfollow
+from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply, pass_on
 from weft.core.lending import lends, share_again
 from weft.core.recording import Recording
@@ -34,9 +35,6 @@ from weft.ir.types import TensorType
 from weft.ops import state
 from weft.ops.shape import FULL
 
-#: hooks of tensors on which no gradient runs yet, by id of the handle; filled by `weft.autodiff.custom`
-HANDLE_HOOKS: dict[int, list[tuple[int, Any]]] = {}
-
 
 class Session:
     """One gradient in progress.
@@ -49,7 +47,7 @@ class Session:
     __slots__ = (
         "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved", "chosen",
         "previous_writes", "owns_writes", "keeps_tape", "args", "given", "kwargs", "request", "sens", "closed",
-        "run", "tracks", "recording", "paused", "brought",
+        "run", "tracks", "recording", "paused", "brought", "starts",
     )  # fmt: skip
 
     def __init__(self, trace: Trace | None, followed: bool) -> None:
@@ -58,6 +56,8 @@ class Session:
         self.followed = followed
         #: the leaf of each tensor of the differentiated arguments, in order
         self.leaves: list[TapeNode] = []
+        #: the tensor of the caller's for which each leaf stands, those of weights included
+        self.starts: dict[TapeNode, Start] = {}
         #: the differentiated arguments as the function gets them
         self.templates: list[Any] = []
         self.positions: Sequence[int] = ()
@@ -195,7 +195,7 @@ def begin(
     return session
 
 
-def _leaf(session: Session, tensor: Tensor) -> TapeNode:
+def _leaf(session: Session, tensor: Tensor, original: Tensor) -> TapeNode:
     node = tensor._node
     level = session.level
     if node is not None and node is not SYMBOL and node.level is level and not session.paused:
@@ -204,10 +204,7 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
         leaf = TapeNode(((node, tensor._index),), 1, pass_on, level)  # type: ignore[arg-type]
     else:
         leaf = TapeNode((), 1, None, level)
-    hooks = _hooks_at_start(session.trace, tensor)
-    if hooks:
-        leaf.hooks = hooks
-        session.recording = None
+    session.starts[leaf] = Start(original)
     if lends(tensor):
         session.recording = None  # whose form says that a leaf has one value
     if session.recording is not None:
@@ -215,58 +212,17 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
     return leaf
 
 
-def _hooks_at_start(trace: Trace | None, tensor: Tensor) -> list[tuple[int, Any]] | None:
-    """The hooks of a tensor that run in a gradient that starts at it.
+def _track(session: Session, value: Any, original: Tensor | None = None) -> Any:
+    """The differentiated argument with leaves in place of its tensors.
 
-    A tensor that a gradient in progress follows has its hooks on the tape, and they run in that gradient.
+    Args:
+        session: the gradient.
+        value: the argument.
+        original: the tensor of the caller's, where the argument is another handle on it.
     """
-    found = None
-    if trace is not None:
-        trace.read_hooks(tensor)
-        if type(tensor) is Choice and any(_hooks_at_start(trace, case.handle) for case in tensor.cases):
-            raise Unsupported(
-                Refusal.TENSOR_CONDITION,
-                "a gradient starts at a tensor that is one of several, and which of them is known to the running graph "
-                "only: it is the one whose hooks run",
-                "start the gradient on each path, or register the hook inside the function that is differentiated",
-            )
-        if tensor._node is None or tensor._node is SYMBOL:
-            found = _hooks_of_traced(tensor)
-    return HANDLE_HOOKS.get(id(tensor)) or found if HANDLE_HOOKS else found
-
-
-def _hooks_of_traced(tensor: Tensor) -> list[tuple[int, Any]] | None:
-    """The hooks that a trace registered on a tensor, for a gradient that starts at it."""
-    traces = [trace for trace in trace_module.active_here() if trace.hooked]
-    if not traces:
-        return None
-    data = data_of(tensor)
-    made = data.node if data.__class__ is Value else None
-    trace = next((trace for trace in traces if id(tensor) in trace.hooked), None)
-    if trace is None:
-        if data.__class__ is not Value or (data.graph.parent is None if made is None else not made.regions):
-            return None  # no branch or loop left it, so it is no tensor from before one
-    else:
-        _, handle = trace.hooked[id(tensor)]
-        followed = trace.is_followed(tensor)
-        if followed:
-            return None  # they run in that gradient
-        known = followed is False or (trace.watched and not trace.followed)
-        if known and made is not None and any(getattr(attr, "hooks", None) is handle.hooks for attr in made.attrs):
-            trace.unrepeatable = True  # eagerly, where a gradient follows the call, the hooks run in that one
-            return list(handle.hooks)
-    raise Unsupported(
-        Refusal.IMPURE_CALL,
-        "a gradient starts at a tensor on which the call registered hooks, and whether they run depends on the run",
-        "register the hook inside the function that is differentiated",
-    )
-
-
-def _track(session: Session, value: Any) -> Any:
-    """The differentiated argument with leaves in place of its tensors."""
     if value.__class__ is Tensor:
         trace = session.trace
-        leaf = _leaf(session, value)
+        leaf = _leaf(session, value, value if original is None else original)
         session.leaves.append(leaf)
         handle = tracked(data_of(value) if trace is None else _own_value(trace, value, leaf), leaf, 0)
         handle._type = value._type
@@ -279,11 +235,11 @@ def _track(session: Session, value: Any) -> Any:
         if id(value) not in session.saved:
             session.leaves.append(_track_in_place(session, value))
             return value
-        return _track(session, view(value))
+        return _track(session, view(value), value)
     if getattr(value, "__ms_mutable__", False) and isinstance(value, (bool, int, float)):
         return _track(session, Tensor(float(value) if isinstance(value, float) else int(value)))
     if isinstance(value, Tensor):
-        return _track(session, detached(value) if value._node is None else view(value))
+        return _track(session, detached(value) if value._node is None else view(value), value)
     if isinstance(value, (tuple, list)):
         items = [_track(session, item) for item in value]
         if isinstance(value, list):
@@ -308,7 +264,7 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
         return done[1]
     if session.trace is None and not session.tracks:
         session.tracks = _TRACKING.acquire(timeout=PATIENCE)
-    leaf = _leaf(session, weight)
+    leaf = _leaf(session, weight, weight)
     node = weight._node
     index = weight._index if node is not None and node is not SYMBOL else 0
     data = data_of(weight)
@@ -467,13 +423,13 @@ def walk_of(
     record = session.followed if record is None else record
     release = release and not session.keeps_tape
     targets = session.leaves + session.weights if session.weights else session.leaves
-    recording = session.recording
+    recording = None if has_hooks(session.starts.values()) else session.recording
     begin: Any = None if record or recording is None else whole(recording, outputs, douts, targets, release)
     if begin.__class__ is Walk:
         return begin
     if douts is None:
         douts = [ones_of(output) for output in outputs]
-    return start_walk(outputs, douts, targets, record, release, begin)
+    return start_walk(outputs, douts, targets, record, release, begin, session.starts)
 
 
 @keeps

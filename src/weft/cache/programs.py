@@ -16,9 +16,11 @@ from typing import Any, Final
 import jax
 
 from weft._jax_compat import Program, Spread, compiler_settings, loading
+from weft.cache import partitioning
 from weft.cache.inferred import Store, version
 from weft.cache.mixing import Mixing
 
+partitioning.install()
 #: begins the keys of what is kept here
 _PREFIX: Final = "program "
 #: where it is kept; None where nothing is

@@ -16,8 +16,8 @@ from weft.cache.programs import compiled
 from weft.compile.compilations import IN_PLACE, Compilations, Programs
 from weft.compile.listing import known_digest
 from weft.compile.lower import Lowered, embedded, function_name, lower
-from weft.compile.staged import Move, is_staged, staged
-from weft.compile.staged_processes import StagedRun
+from weft.compile.staged import Move, Part, is_staged, staged
+from weft.compile.staged_processes import StagedRun, graphs_of_parts
 from weft.core.control import CALL, REPEAT
 from weft.core.primitive import ACROSS
 from weft.core.trace import CONSTANT
@@ -76,6 +76,8 @@ class Parts:
         self._what = what
         self._made: dict[Any, tuple[Graph | KeptGraph, Callable[..., Any]]] = {}
         self._lowered: dict[int, Lowered] = {}
+        #: graphs with stages of a pipeline, and the same as parts
+        self._staged: dict[int, tuple[Graph, tuple[Graph, list[Part]]]] = {}
         #: how often the parts of a chain run when it does
         self._times: Counter[Any] = Counter()
         #: the names of the functions that XLA compiles
@@ -88,6 +90,8 @@ class Parts:
             graph: a graph without IO. It must not change afterwards.
             donated: parameters whose memory results may take over.
         """
+        if processes().count > 1 and isinstance(graph, Graph) and is_staged(graph):
+            donated = ()  # nothing is given away while another process may fail
         found = self._made.get((id(graph), donated))
         if found is None:
             found = self._made[id(graph), donated] = graph, self._compile(graph, donated)
@@ -110,6 +114,16 @@ class Parts:
         return compiled(
             function, lambda: known_digest(graph), donated, laid_out=laid_out, spreads=spreads, around=around
         )
+
+    def staged(self, graph: Graph) -> tuple[Graph, list[Part]]:
+        """The parts of a graph with stages, see `weft.compile.staged.staged`."""
+        found = self._staged.get(id(graph))
+        if found is None:
+            config = context.get_auto_parallel_context("pipeline_config")
+            scheduler = config.get("pipeline_scheduler", context.SCHEDULERS[0])
+            made = staged(graph, stages(), scheduler, lambda part: compact(part, True))
+            found = self._staged[id(graph)] = graph, made
+        return found[1]
 
     def _around(self, graph: Graph | Callable[[], Graph], donated: tuple[int, ...]) -> Any:
         """A context for the compilations of a part: also those that come later, as for operands in another layout."""
@@ -193,12 +207,16 @@ def is_chain(graph: Graph) -> bool:
 
 def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[..., Any]:
     """A graph with calls as a function that runs one executable after the other."""
-    if is_staged(graph) and processes().count > 1:
-        return _over_processes(graph, parts)
-    graph, pieces = _pieces_of_stages(graph, donated) if is_staged(graph) else (graph, _pieces(graph))
-    slots: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
+    if is_staged(graph):
+        whole, found = parts.staged(graph)
+        if processes().count > 1:
+            return StagedRun(whole, found, parts.chained(graph, (), [(one, ()) for one in graphs_of_parts(found)]))
+        pieces = _pieces_of_stages(whole, found, donated)
+    else:
+        whole, pieces = graph, _pieces(graph)
+    slots: dict[Value, int] = {value: i for i, value in enumerate(whole.params)}
     constants = []
-    for node in graph.nodes:
+    for node in whole.nodes:
         for value in node.outputs:
             slots[value] = len(slots)
         if node.op is CONSTANT:
@@ -206,9 +224,9 @@ def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[...
     for piece in pieces:
         for value in piece.outputs:
             slots.setdefault(value, len(slots))
-    kept = {slot for slot, _ in constants}.union(slots[value] for value in graph.outputs)
+    kept = {slot for slot, _ in constants}.union(slots[value] for value in whole.outputs)
     last: dict[Value, int] = {value: i for i, piece in enumerate(pieces) for value in (*piece.inputs, *piece.outputs)}
-    given = {graph.params[i] for i in donated if graph.params[i] not in graph.outputs}
+    given = {whole.params[i] for i in donated if whole.params[i] not in whole.outputs}
     steps: list[_Step] = []
     # nothing is given away before all other processes were met: what one of them fails in leaves everything as it was
     met = max((i for i, piece in enumerate(pieces) if piece.meets), default=-1)
@@ -227,7 +245,7 @@ def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[...
         dead = {slots[value] for value in (*used, *piece.outputs) if last[value] == position} - kept
         steps.append((run, tuple([slots[v] for v in used]), tuple([slots[v] for v in piece.outputs]), tuple(dead)))
     return _function(
-        len(graph.params), len(slots), steps, tuple([slots[v] for v in graph.outputs]), embedded(constants)
+        len(whole.params), len(slots), steps, tuple([slots[v] for v in whole.outputs]), embedded(constants)
     )
 
 
@@ -302,24 +320,20 @@ def _pieces(graph: Graph) -> list[_Piece]:
     return pieces
 
 
-def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list[_Piece]]:
+def _pieces_of_stages(graph: Graph, found: Sequence[Part], donated: Sequence[int]) -> list[_Piece]:
     """The parts of a graph of stages, with the moves of values between these.
 
     Args:
         graph: the graph.
+        found: its parts.
         donated: parameters whose memory results may take over.
-
-    Returns:
-        tuple: the graph that the pieces are of, which computes the same, and the pieces.
     """
     count = stages()
-    graph, found = staged(graph, count, _scheduler())
     moves = [Move(stage, count) for stage in range(count)]
     last = {value: number for number, one in enumerate(found) for value in one.inputs}
     given = {graph.params[i] for i in donated}
     made: dict[Value, int] = {}
     there: dict[tuple[Value, int], Value] = {}
-    made_compact: dict[int, Graph] = {}
     pieces: list[_Piece] = []
     for number, one in enumerate(found):
         stage, operands = one.stage or 0, []
@@ -334,31 +348,10 @@ def _pieces_of_stages(graph: Graph, donated: Sequence[int]) -> tuple[Graph, list
             operands.append(value)
         made.update(dict.fromkeys(one.outputs, stage))
         if isinstance(one.graph, Graph):
-            inside = _compacted(one.graph, made_compact)
-            pieces.append(_Piece(inside, operands, one.outputs, False, moves[stage]))
+            pieces.append(_Piece(one.graph, operands, one.outputs, False, moves[stage]))
         else:
             pieces.append(_Piece(_met(one.graph), operands, one.outputs, True))
-    return graph, pieces
-
-
-def _over_processes(graph: Graph, parts: Parts) -> Callable[..., Any]:
-    """A graph of stages as a function that all processes call. It gives nothing away: a process may fail."""
-    graph, found = staged(graph, stages(), _scheduler())
-    made: dict[int, Graph] = {}
-    pieces = [(_compacted(one.computed(), made), ()) for one in found]
-    return StagedRun(graph, found, parts.chained(graph, (), pieces))
-
-
-def _compacted(graph: Graph, made: dict[int, Graph]) -> Graph:
-    """A graph made compact, once; by its identity."""
-    if id(graph) not in made:
-        made[id(graph)] = compact(graph, True)
-    return made[id(graph)]
-
-
-def _scheduler() -> str:
-    config = context.get_auto_parallel_context("pipeline_config")
-    return str(config.get("pipeline_scheduler", context.SCHEDULERS[0]))
+    return pieces
 
 
 def _moving(run: Callable[..., Any], move: Move) -> Callable[..., Any]:

@@ -177,8 +177,16 @@ def _refuse_outside(trace: Trace, tensor: Tensor) -> None:
         raise Unsupported(
             Refusal.IMPURE_CALL,
             "a hook or rule of a mapped function writes to a tensor outside of it, and the gradient is taken outside",
-            "map the gradient: vmap(grad(function)), or write what it returns",
+            "map the gradient: jit(vmap(grad(function))), or write what it returns",
         )
+
+
+def _explain(refusal: Unsupported) -> None:
+    """Let a refusal in a hook or rule of the program, which such a graph has where vmap mapped it, say so."""
+    if refusal.kind is Refusal.TENSOR_VALUE and refusal.location is None:
+        refusal.why = f"a hook or rule of a mapped function runs once, for all examples, and {refusal.why}"
+        refusal.do = "map the gradient, jit(vmap(grad(function))): its conditions and numbers are those of each example"
+        refusal.args = (refusal.why,)
 
 
 def _derived(graph: Graph, followed: Sequence[bool], pattern: Pattern) -> tuple[Graph, list[bool | None]]:
@@ -207,7 +215,11 @@ def _derived(graph: Graph, followed: Sequence[bool], pattern: Pattern) -> tuple[
             dout = None if here is False else wrap(root.add_param(output.type, "gradient"))
             douts.append(dout if here or dout is None else Perhaps(dout, wrap(root.add_param(_BOOL, "arrives"))))
         found: list[bool | None] = [None] * len(graph.params)
-        ends = ended(start_walk(outputs, douts, list(leaves.values()), False)).arrived
+        try:
+            ends = ended(start_walk(outputs, douts, list(leaves.values()), False)).arrived
+        except Unsupported as refusal:
+            _explain(refusal)
+            raise
         root.outputs = [trace.use(output) for output in outputs]
         for position, gradient in zip(leaves, ends, strict=True):
             if gradient is not None:

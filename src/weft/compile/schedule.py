@@ -39,7 +39,7 @@ def scheduled(jobs: Sequence[Job], stages: int, scheduler: str) -> list[int]:
     Example:
         >>> ways = [Job(0, 0, False, set()), Job(1, 0, False, {0}), Job(0, 0, True, {1})]
         >>> scheduled([*ways, *[job._replace(micro=1, needs={n + 3 for n in job.needs}) for job in ways]], 2, "1f1b")
-        [0, 3, 1, 4, 2, 5]
+        [0, 3, 1, 2, 4, 5]
     """
     left = {number: set(job.needs) for number, job in enumerate(jobs)}
     remaining = Counter((job.stage, job.micro) for job in jobs)

@@ -8,8 +8,9 @@ compute the same are compiled once. They run in the order in which the stages wo
 from __future__ import annotations
 
 import math
+import weakref
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import jax
@@ -26,12 +27,17 @@ from weft.parallel import placement
 from weft.parallel.crossing import here
 from weft.parallel.placement import CONSTRAINT, Place, sharding
 from weft.parallel.stages import STAGE
-from weft.passes.rewrite import copy_graph, part, rewrite
+from weft.passes.rewrite import copy_graph, graphs_of, part, rewrite
+
+#: the graphs of parts, each for one stage
+_ALONE: Final[weakref.WeakSet[Graph]] = weakref.WeakSet()
 
 
 def is_staged(graph: Graph) -> bool:
-    """Whether a graph is one of several stages."""
-    return placement.stages() > 1 and any(node.op is STAGE for node in graph.nodes)
+    """Whether a graph is one of several stages: it has marks of stages, or places of what belongs to them."""
+    if placement.stages() == 1 or graph in _ALONE:
+        return False
+    return any(node.op is STAGE or node.op is CONSTRAINT for node in graph.walk())
 
 
 class Home(NamedTuple):
@@ -64,27 +70,15 @@ class Part(NamedTuple):
     inputs: Sequence[Value]
     outputs: Sequence[Value]
 
-    def computed(self) -> Graph:
-        """The graph, where all parts must have one.
 
-        Raises:
-            RuntimeError: it is an operation that meets other processes.
-        """
-        if isinstance(self.graph, Graph):
-            return self.graph
-        raise RuntimeError(
-            f"{self.graph.op.name} at {self.graph.where()}: processes exchange nothing else in a network with stages "
-            "of a pipeline; the values and gradients of a stage are those of all its processes"
-        )
-
-
-def staged(graph: Graph, stages: int, scheduler: str) -> tuple[Graph, list[Part]]:
+def staged(graph: Graph, stages: int, scheduler: str, compact: Callable[[Graph], Graph]) -> tuple[Graph, list[Part]]:
     """The parts of a graph in the order in which they run.
 
     Args:
         graph: with stages.
         stages: how many there are.
         scheduler: one of `weft.context.SCHEDULERS`.
+        compact: makes repeated stretches of a part one; it may change what it is given.
 
     Returns:
         tuple: the graph that the parts are of, which computes the same, and the parts.
@@ -96,12 +90,20 @@ def staged(graph: Graph, stages: int, scheduler: str) -> tuple[Graph, list[Part]
     users = _users(graph)
     _settle(graph, homes, users, size)
     groups = _groups(graph, homes, users)
-    made: dict[str, Graph] = {}
+    made: dict[str | None, Graph] = {}
     parts, jobs = [], []
     maker = {node: number for number, (_, nodes) in enumerate(groups) for node in nodes}
     begun: Counter[Home] = Counter()
     for home, nodes in groups:
-        found = _part(graph, home.stage, nodes, users, made)
+        found = _part(graph, home.stage, nodes, users)
+        if isinstance(found.graph, Graph):
+            digest = known_digest(found.graph)
+            alone = made.get(digest)
+            if alone is None or digest is None:
+                _ALONE.add(found.graph)
+                alone = made[digest] = compact(found.graph)
+                _ALONE.add(alone)
+            found = found._replace(graph=alone)
         needs = {maker[v.node] for v in found.inputs if v.node in maker}
         jobs.append(Job(home.stage or 0, None if home.joins else home.micro, begun[home] > 0, needs))
         begun[home] += 1
@@ -258,10 +260,8 @@ def _groups(graph: Graph, homes: dict[Value, Home], users: dict[Value, list[Node
     return [found[key] for key in sorted(found, key=lambda key: key[0])]
 
 
-def _part(
-    graph: Graph, stage: int | None, nodes: list[Node], users: dict[Value, list[Node]], made: dict[str, Graph]
-) -> Part:
-    """Nodes as a part; a graph that there is already serves for it, too."""
+def _part(graph: Graph, stage: int | None, nodes: list[Node], users: dict[Value, list[Node]]) -> Part:
+    """Nodes as a part."""
     first = nodes[0]
     if first.op.effect == ACROSS:
         return Part(stage, first, [v for v in first.inputs if v is not None], first.outputs)
@@ -275,14 +275,12 @@ def _part(
     constants = {v.node: None for v in needed if v.node is not None and v.node.op is CONSTANT}
     inputs = [v for v in needed if v.node not in constants]
     alone = part(f"{graph.name}_stage_{stage}", graph, inputs, [*constants, *nodes], outputs)
-    rewrite(alone, _without_mark)
+    for inner in graphs_of(alone):
+        rewrite(inner, _without_mark)
     where = stage if stage is not None else here()
     for node in alone.walk():
         if node.op is CONSTRAINT:
             node.attrs = tuple(Place(*node.attrs).at(where))
-    digest = known_digest(alone)
-    if digest is not None:
-        alone = made.setdefault(digest, alone)
     return Part(stage, alone, inputs, outputs)
 
 

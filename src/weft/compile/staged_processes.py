@@ -22,6 +22,26 @@ from weft.parallel.placement import CONSTRAINT, Place
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 
 
+def graphs_of_parts(parts: Sequence[Part]) -> list[Graph]:
+    """What each part computes.
+
+    Args:
+        parts: of a graph with stages.
+
+    Raises:
+        RuntimeError: one is an operation of the program's own that meets other processes.
+    """
+    found = []
+    for part in parts:
+        if not isinstance(part.graph, Graph):
+            raise RuntimeError(
+                f"{part.graph.op.name} at {part.graph.where()}: processes exchange nothing else in a network with "
+                "stages of a pipeline; the values and gradients of a stage are those of all its processes"
+            )
+        found.append(part.graph)
+    return found
+
+
 class StagedRun:
     """The parts of a graph as a function of arrays, which all processes call.
 

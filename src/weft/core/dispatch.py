@@ -22,6 +22,7 @@ from weft.core.conversion import converted
 from weft.core.primitive import ACROSS, IO, PACKED, PURE, Primitive, exact
 from weft.core.recording import PrimitiveNode, recorded
 from weft.core.run_number import RunNumber, attributes
+from weft.core.tape import GRADIENTS as IN_PROGRESS
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, data_of, settled, tracked, view, wrap
 from weft.core.trace import Trace
@@ -225,12 +226,32 @@ def refuse_in_regions(trace: Trace, what: str) -> None:
         trace: the trace in progress.
         what: a name of the code.
     """
-    if trace.watched and trace.graph is not trace.root:
+    if not trace.watched or trace.graph is trace.root:
+        return
+    if trace.one_of_many:
         raise Unsupported(
             Refusal.TENSOR_CONDITION,
-            f"{what} is the program's own and runs in the backward pass, as often as its place ran",
-            "take it out of the branch, loop or mapped function",
+            f"{what} is the program's own, in a function that vmap maps, and would run in a gradient from outside",
+            "map the whole gradient, as in jit(vmap(grad(f))) or, for second derivatives, jit(vmap(grad(grad(f)))); "
+            "not in a branch or loop of its own",
         )
+    raise Unsupported(
+        Refusal.TENSOR_CONDITION,
+        f"{what} is the program's own and runs in the backward pass, as often as its place ran",
+        "take it out of the branch or loop, or take the gradient inside of that",
+    )
+
+
+def stays_in_region(trace: Trace) -> bool:
+    """Whether only gradients that start in the branch, loop or mapped function under construction pass what is on the
+    tape there: none in progress around it in the capture, and none of the finished graph, or it is captured anew.
+    """
+    if not trace.watched or trace.graph is trace.root or trace.followed:
+        return False
+    if any(session.trace is trace and session.level is not trace.graph for session in IN_PROGRESS.stack):
+        return False
+    trace.unrepeatable = True
+    return True
 
 
 def _settle_weak(

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 next_sequence = itertools.count(1).__next__
+#: numbers hooks as they are registered
+next_registration = itertools.count(1).__next__
 
 #: an edge to the producer of an input: the node and which of its outputs, or None for a constant
 Edge = tuple["TapeNode", int] | None
@@ -45,7 +47,7 @@ class TapeNode:
         self.output_count = output_count
         self.pullback = pullback
         self.level = level
-        #: the hooks of its only output; or `Hooks`, those of several registrations
+        #: the hooks of its only output, each with its number among all; or `Hooks`, those of several registrations
         self.hooks: list[tuple[int, Any]] | None = None
         #: the recording of a tape whose form this entry is part of
         self.recording: Any = None
@@ -57,14 +59,14 @@ class TapeNode:
         """
         if self.recording is not None:
             self.recording.form = None
-        if self.hooks.__class__ is not Hooks:  # those of a leaf are of the tensor at which it starts: they stay its own
+        if self.hooks.__class__ is not Hooks:  # those of a rule of a graph stay its own
             self.hooks = Hooks(() if self.hooks is None else [(0, self.hooks)])
         assert self.hooks is not None
         self.hooks.append((index, hooks))
 
 
 class Hooks(list[tuple[int, Any]]):
-    """The hooks of an entry that computes something: the number of an output with a list of hooks, each with a 0.
+    """The hooks of an entry that computes something: the number of an output with a list of its hooks.
 
     Attributes:
         past: stands for the entry where its own rule computes with its results: gradients that arrive there do not pass

@@ -149,6 +149,8 @@ class Trace:
         self.leaves_checks = False
         #: whether what is traced is one example of many, for which nothing is done in order
         self.one_of_many = False
+        #: the graphs of one example of the functions that are being mapped in this trace, the innermost last: regions
+        self.examples: tuple[Graph, ...] = ()
         #: whether the graph may not assume anything of its run-time numbers
         self.exact = False
         #: the trace around this one
@@ -328,7 +330,7 @@ class Trace:
                 raise Unsupported(
                     Refusal.OUTPUT,
                     "a value of one example is read outside of the function that vmap maps",
-                    "return it from the mapped function; where a hook reads it, map the gradient: vmap(grad(f))",
+                    "return it from the mapped function; where a hook reads it, map the gradient: jit(vmap(grad(f)))",
                 )
             self.lift(value, graph.parent)
             found = captures[value] = graph.add_param(value.type, value.name)

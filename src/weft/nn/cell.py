@@ -621,14 +621,13 @@ class Cell(State, Remarks):
 
     def _refresh_extras(self) -> None:
         """Recompute whether a call needs more than construct."""
+        said = self._settings
         self._extras = bool(
             type(self)._has_bprop
             or "bprop" in self.__dict__
             or self._cast_type is not None
             or self._init_args
-            or self._settings.get("recompute")
-            or self._settings.get("shard")
-            or self._settings.get("pipeline_stage") is not None
+            or any([said.get("recompute"), said.get("shard"), said.get("pipeline_stage") is not None])
             or self._forward_pre_hooks
             or self._forward_hooks
             or self._backward_pre_hooks

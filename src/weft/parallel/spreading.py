@@ -90,9 +90,13 @@ def places_of_batch(tensors: Sequence[Tensor]) -> list[Place | None]:
 
 
 def _check_data(tensors: Sequence[Tensor]) -> list[Any]:
-    """The strategies of data, of which there is one for each input of a network that is no Parameter."""
+    """The strategies of data, one for each input of a network that is no Parameter; single numbers need none."""
     strategies = flat(get_auto_parallel_context("dataset_strategy"))
-    check("dataset_strategy", strategies, [tensor for tensor in tensors if not isinstance(tensor, Parameter)])
+    data = [tensor for tensor in tensors if not isinstance(tensor, Parameter)]
+    if len(strategies) == sum(tensor.ndim > 0 for tensor in data):
+        given = iter(strategies)
+        strategies = [next(given) if tensor.ndim else None for tensor in data]
+    check("dataset_strategy", strategies, data)
     return strategies
 
 

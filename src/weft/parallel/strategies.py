@@ -35,9 +35,30 @@ _DIMENSIONS: Final[dict[str, tuple[str, ...]]] = {
     "Gather": ("vd", "ij"),
     "EmbeddingLookup": ("vd", "ij"),
     "Embedding": ("ij", "vd"),
-    "AddN": _ALIKE,
-    "Concat": _ALIKE,
-    "Stack": _ALIKE,
+    "Dense": ("*k", "nk", "n"),
+    "PReLU": ("nc", "c"),
+    "SparseSoftmaxCrossEntropyWithLogits": ("nc", "n"),
+    **dict.fromkeys(
+        (
+            "AddN",
+            "ApproximateEqual",
+            "BCEWithLogitsLoss",
+            "BinaryCrossEntropy",
+            "Concat",
+            "IsClose",
+            "KLDivLoss",
+            "LayerNorm",
+            "MaskedFill",
+            "RealDiv",
+            "RmsNorm",
+            "Select",
+            "SigmoidCrossEntropyWithLogits",
+            "SmoothL1Loss",
+            "SoftmaxCrossEntropyWithLogits",
+            "Stack",
+        ),
+        _ALIKE,
+    ),
 }
 
 
@@ -382,7 +403,9 @@ def _dimensions(operator: Any) -> tuple[str, ...]:
     if name in ("MatMul", "BatchMatMul"):
         return ("*km" if operator.transpose_a else "*mk", "*nk" if operator.transpose_b else "*kn")
     if name in _DIMENSIONS:
-        return _DIMENSIONS[name]
+        found = _DIMENSIONS[name]
+        # the channels that a kernel of a group has are not those of the image
+        return found if getattr(operator, "group", 1) == 1 else (found[0], found[1].replace("c", "."), *found[2:])
     primitive = getattr(type(operator), "primitive", None)
     return _ALIKE if primitive is not None and primitive.elementwise else ()
 

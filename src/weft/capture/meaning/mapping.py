@@ -38,11 +38,12 @@ def _map(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Mapped:
     fn, in_axes, out_axes = [machine.attributes.get_attr(request, name) for name in ("fn", "in_axes", "out_axes")]
     trace = machine.trace
     around = trace.take_conditions()  # what holds for one example need not for the next
-    outer, trace.one_of_many = trace.one_of_many, True
+    outer, trace.one_of_many = (trace.one_of_many, trace.examples), True
     assumed: Tensor | None = None
     checked: Tensor | None = None
     holds: Sequence[Tensor] = ()
     with trace.region(f"vmap_{name_of(fn)}") as region:
+        trace.examples = (*trace.examples, region)
         call = VmapCall(in_axes, out_axes, given, region)
         example = _Example(machine, region, fn)
         written: list[tuple[Tensor, Any]] = []
@@ -55,7 +56,7 @@ def _map(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Mapped:
             results = (*tensors_of(out), *[handle for handle, _ in written], *holds, *example.selector)
             region.outputs = [trace.use(tensor) for tensor in results]
         finally:
-            (trace.holds, trace.checked), trace.one_of_many = around, outer
+            (trace.holds, trace.checked), (trace.one_of_many, trace.examples) = around, outer
             example.end()
     outside = [trace.tensor_of(value) for value in operands_of(trace, (region,), len(call.operands))]
     handles_written = [handle for handle, _ in written]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft import context
-from weft.autodiff.session import HANDLE_HOOKS
+from weft.autodiff.starts import HANDLE_HOOKS
 from weft.capture.python.classes import is_changeable
 from weft.capture.python.namespaces import class_namespace
 from weft.capture.sources.contents import Contents
@@ -56,7 +56,7 @@ class Asked(Contents):
         if not HANDLE_HOOKS:
             self._guard(f"not {self.name(HANDLE_HOOKS, 'object')}", "absent", "hooks of tensors")
             return
-        found = tuple(HANDLE_HOOKS.get(id(tensor), ()))
+        found = hooks_of(tensor)
         asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
         self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
 
@@ -202,4 +202,4 @@ class Asked(Contents):
 
 def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
     """The hooks of a tensor on which no gradient runs yet."""
-    return tuple(HANDLE_HOOKS.get(id(tensor), ()))
+    return tuple([hook for _, hook in HANDLE_HOOKS.get(id(tensor), ())])

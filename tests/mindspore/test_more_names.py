@@ -27,8 +27,9 @@ NAMES = {
         "set_memory single swap_tensors synchronize ubyte uintc uintp ushort build_searched_strategy "
         "load_distributed_checkpoint load_segmented_checkpoints merge_pipeline_strategys merge_sliced_parameter "
         "rank_list_for_transform restore_group_info_list transform_checkpoint_by_rank transform_checkpoints "
-        "unified_safetensors"
+        "unified_safetensors sync_pipeline_shared_parameters"
     ),
+    "mindspore.parallel.checkpoint_transform": "sync_pipeline_shared_parameters",
     "mindspore.train": "OnRequestExit ReduceLROnPlateau export load build_train_network Fbeta ckpt_to_safetensors",
     "mindspore.train.callback": "BackupAndRestore OnRequestExit ReduceLROnPlateau",
     "mindspore.amp": "LossScaler custom_mixed_precision",

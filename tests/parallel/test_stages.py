@@ -41,6 +41,36 @@ def test_stages_over_processes_equal_one(tmp_path: Path, workers: int, kind: tup
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-5, err_msg=f"{rank}: {name}")
 
 
+@pytest.mark.parametrize(
+    ("workers", "rows"),
+    [(2, "full_batch"), pytest.param(4, "data_parallel", marks=pytest.mark.slow)],
+)
+def test_pipelines_print_save_and_go_on(tmp_path: Path, workers: int, rows: str) -> None:
+    found = {}
+    for processes in (1, workers):
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        for way in ("save", "resume"):
+            status, logs, said = launched(tmp_path, processes, "pipelined_files", way, rows, str(folder))
+            assert status == 0, said
+            if way == "save" and processes > 1:
+                printed = [{line[:10] for line in log.splitlines() if line.startswith("in stage")} for log in logs]
+                each = workers // 2
+                assert printed[0] == {"in stage 0"}, logs[0]
+                assert printed[each] == {"in stage 1"}, logs[each]
+        found[processes] = [np.load(folder / f"save_{rank}.npz") for rank in range(processes)]
+        resumed = [np.load(folder / f"resume_{rank}.npz") for rank in range(processes)]
+        for one, other in zip(found[processes], resumed, strict=True):
+            np.testing.assert_array_equal(one["losses"][3:6], one["losses"][6:])
+            np.testing.assert_array_equal(one["losses"][3:6], other["losses"])
+    for name in found[1][0].files:
+        for rank, one in enumerate(found[workers]):
+            expected = found[1][0][name]
+            if name == "result" and rows == "data_parallel":  # each process has its rows
+                expected = np.split(expected, workers // 2)[rank % (workers // 2)]
+            np.testing.assert_allclose(one[name], expected, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
 def network(stages: int, batches: int) -> list[Job]:
     """Forward and backward passes of all micro batches."""
     jobs: list[Job] = []

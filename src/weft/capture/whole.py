@@ -109,10 +109,50 @@ def capture_whole(
     Raises:
         Unsupported: something in it needs Python when it runs; the message names the line.
     """
+    attempt, graph = _captured(function, args, name, sizes or {})
+    if attempt.trace.token is not None or any(param.type is TOKEN for param in graph.params):
+        raise _needs_host(next((node for node in graph.walk() if node.op.effect == "io"), None))
+    handles = {param: handle for handle, param in attempt.trace.externals.values()}
+    wrong = " or ".join(dict.fromkeys(what for what, _ in attempt.trace.places))
+    checks = [(output, wrong) for output in attempt.writer.conditions]
+    numbers = attempt.sources.numbers
+    carried = {param: numbers.carried[param] for param in graph.params if param in numbers.carried}
+    held = _held([*numbers.held, *numbers.fixed()], carried, graph)
+    return Whole(
+        graph,
+        {param: handles[param] for param in graph.params if param not in carried},
+        attempt.result,
+        attempt.stored,
+        checks,
+        {id(tensor): kind for tensor, _, kind in attempt.trace.open_types.values()},
+        {param: number.size for param, number in carried.items()},
+        list(numbers.conditions),
+        held,
+    )
+
+
+def follow(function: Any, args: Sequence[Any], name: str) -> None:
+    """Let a call be captured, so that what a capture decides is decided, as where parameters lie. Nothing is computed.
+
+    Args:
+        function: the function, method or Cell to call.
+        args: positional arguments.
+        name: of the call, for messages.
+
+    Raises:
+        Unsupported: a part of the call needs Python before the rest is known; the message names the line.
+    """
+    _captured(function, args, name, {})
+
+
+def _captured(
+    function: Any, args: Sequence[Any], name: str, sizes: Mapping[int, Sequence[int | None]]
+) -> tuple[_WholeAttempt, Graph]:
+    """A call as one graph, and how it was captured."""
     owner = Program(name, True, True)
     owner.exact = True  # a graph that assumes nothing, since nobody would look at whether it holds
     attempt = _WholeAttempt(owner, None, None, (), {})
-    attempt.sources.open_sizes.tensors = sizes or {}
+    attempt.sources.open_sizes.tensors = sizes
     names = [f"a{i}" for i in range(len(args))]
 
     def begin(attempt: Attempt) -> Exit:
@@ -135,26 +175,7 @@ def capture_whole(
         sys.setrecursionlimit(limit)
     if not isinstance(found, Entry):
         raise found.reason
-    graph = found.segment.graph
-    if attempt.trace.token is not None or any(param.type is TOKEN for param in graph.params):
-        raise _needs_host(next((node for node in graph.walk() if node.op.effect == "io"), None))
-    handles = {param: handle for handle, param in attempt.trace.externals.values()}
-    wrong = " or ".join(dict.fromkeys(what for what, _ in attempt.trace.places))
-    checks = [(output, wrong) for output in attempt.writer.conditions]
-    numbers = attempt.sources.numbers
-    carried = {param: numbers.carried[param] for param in graph.params if param in numbers.carried}
-    held = _held([*numbers.held, *numbers.fixed()], carried, graph)
-    return Whole(
-        graph,
-        {param: handles[param] for param in graph.params if param not in carried},
-        attempt.result,
-        attempt.stored,
-        checks,
-        {id(tensor): kind for tensor, _, kind in attempt.trace.open_types.values()},
-        {param: number.size for param, number in carried.items()},
-        list(numbers.conditions),
-        held,
-    )
+    return attempt, found.segment.graph
 
 
 def _held(held: list[tuple[CallNumber, Any]], carried: Mapping[Value, CallNumber], graph: Graph) -> Unsupported | None:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import jax
+
 from weft.compile.lower import embedded
 from weft.compile.staged import Part
 from weft.core.trace import CONSTANT
@@ -66,7 +68,7 @@ class StagedRun:
         kept = set(graph.outputs)
         self._dead: list[list[Value]] = [[] for _ in parts]
         for value, number in last.items():
-            if value not in kept and value.type is not TOKEN:
+            if value not in kept:
                 self._dead[number].append(value)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -76,7 +78,7 @@ class StagedRun:
         #: the stage that has a value; None where each process has it
         stages: dict[Value, int | None] = {}
         for value, array in zip(self._graph.params, arrays, strict=True):
-            values[value], stages[value] = array, crossing.stage_of(array)
+            values[value], stages[value] = spanning.for_this(array), crossing.stage_of(array)
         there: dict[tuple[Value, int], Any] = {}
         for (part, function), dead in zip(self._parts, self._dead, strict=True):
             stage = part.stage
@@ -86,30 +88,26 @@ class StagedRun:
                 self._bring(part.inputs, stage, values, stages, there)
             stages.update(dict.fromkeys(part.outputs, stage))
             if stage is None or stage == here:
-                operands = [self._operand(v, stage, values, there) for v in part.inputs]
+                operands = [there[v, stage] if (v, stage) in there else values[v] for v in part.inputs]  # type: ignore[index]
                 with spanning.among(crossing.ranks_of(here)):
                     results = function(*operands)
                 values.update(zip(part.outputs, results, strict=True))
+            self._go_on(part, values, stages)
             for value in dead:
                 values.pop(value, None)
                 for moved in [key for key in there if key[0] is value]:
                     del there[moved]
         return self._results(values, stages)
 
-    def _operand(
-        self, value: Value, stage: int | None, values: dict[Value, Any], there: dict[tuple[Value, int], Any]
-    ) -> Any:
-        """What a part computes with."""
-        if stage is not None and (value, stage) in there:
-            return there[value, stage]
-        return self._token(value, values) if value.type is TOKEN else values[value]
-
-    def _token(self, value: Value, values: dict[Value, Any]) -> Any:
-        """A token; one of another stage is as the first one: each process has its calls of the host in order."""
-        if value in values:
-            return values[value]
-        first = next((param for param in self._graph.params if param.type is TOKEN), value)
-        return values.get(first, ())
+    def _go_on(self, part: Part, values: dict[Value, Any], stages: dict[Value, int | None]) -> None:
+        """Let effects of later parts, here and in other stages, come after those of a part. All tokens hold the number
+        of the run, which each process knows; the one that a part gives says that its effects are done.
+        """
+        before = next((v for v in part.inputs if v.type is TOKEN), None)
+        for token in part.outputs if before is not None else ():
+            if token.type is TOKEN:
+                jax.block_until_ready(values.get(token))
+                values[token], stages[token] = values[before], None  # type: ignore[index]
 
     def _bring(
         self,
@@ -142,9 +140,11 @@ class StagedRun:
         for value in dict.fromkeys(self._graph.outputs):
             stage, node = stages.get(value), value.node
             if value.type is TOKEN:
-                found[value] = self._token(value, values)
-            elif stage is None or node is None:
-                found[value] = values[value]
+                found[value] = values.get(value, ())
+            elif stage is None:
+                found[value] = spanning.for_each(values[value])
+            elif node is None:
+                found[value] = values.get(value, ())
             elif node.op is CONSTRAINT and node.attrs[2]:
                 kind: Any = value.type
                 place = Place(*node.attrs)

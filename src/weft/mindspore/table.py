@@ -318,7 +318,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             **_SPARSE,
             "weft.parallel.algorithms": "*",
             "weft.parallel.layout": "*",
-            "weft.nn.parallel": "shard",
+            "weft.nn.parallel": "shard sync_pipeline_shared_parameters",
         },
         "mindspore.dtype": _OF_TYPES,
         "mindspore._checkparam": {"weft.mindspore.checkparam": "*"},
@@ -396,10 +396,14 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.parallel": {
             "weft.parallel.algorithms": "*",
             "weft.parallel.layout": "*",
-            "weft.nn.parallel": "shard",
+            "weft.nn.parallel": "shard sync_pipeline_shared_parameters",
             "weft.train": _DISTRIBUTED,
         },
         "mindspore.parallel.auto_parallel": {"weft.nn.parallel": "AutoParallel"},
+        "mindspore.parallel.checkpoint_transform": {
+            "weft.nn.parallel": "sync_pipeline_shared_parameters",
+            "weft.train": _DISTRIBUTED,
+        },
         "mindspore.parallel.nn": {
             "weft.nn.parallel": f"{_PARALLEL_CELLS.replace('SyncBatchNorm ', '')} Pipeline GradAccumulation"
         },

@@ -27,7 +27,7 @@ from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, members
 
 __all__ = [
     "AutoParallel", "DistributedGradReducer", "GradAccumulation", "MicroBatchInterleaved", "Pipeline",
-    "PipelineGradReducer", "SyncBatchNorm", "shard",
+    "PipelineGradReducer", "SyncBatchNorm", "shard", "sync_pipeline_shared_parameters",
 ]  # fmt: skip
 
 
@@ -96,6 +96,25 @@ def broadcast_parameters(network: Cell, root: int = 0) -> None:
     if len(ranks) > 1:
         for param in network.get_parameters():
             param.set_data(apply(BROADCAST, (param,), (root, ranks)))
+
+
+def sync_pipeline_shared_parameters(net: Cell) -> None:
+    """Give all stages of a pipeline the parameters that they have in common.
+
+    A parameter belongs to one stage, and the others get it in each step, so that there is nothing to do.
+
+    Args:
+        net: the network.
+
+    Raises:
+        TypeError: it is no Cell.
+
+    Example:
+        >>> from weft import nn
+        >>> sync_pipeline_shared_parameters(nn.Dense(2, 2))
+    """
+    if not isinstance(net, Cell):
+        raise TypeError(f"sync_pipeline_shared_parameters: net must be a Cell, not {type(net).__name__}")
 
 
 class _Batches(Described, Cell):
@@ -359,12 +378,14 @@ class AutoParallel(Cell):
         switch.__doc__, switch.__name__ = doc, name
         return switch
 
-    def _filed(name: str, doc: str) -> Callable[..., None]:  # type: ignore[misc]
-        """A method that keeps the path of a file; in one process there is nothing to write or read."""
+    def _filed(name: str, doc: str, setting: str = "") -> Callable[..., None]:  # type: ignore[misc]
+        """A method that keeps the path of a file, and changes the setting for it."""
 
         def keep(self: Any, file_path: str) -> None:
             strings(f"AutoParallel.{name}", file_path=file_path)
             self.chosen[name] = file_path
+            if setting:
+                set_auto_parallel_context(**{setting: file_path})
 
         keep.__doc__, keep.__name__ = doc, name
         return keep
@@ -380,8 +401,12 @@ class AutoParallel(Cell):
     disable_loss_repeated_mean = _switched("disable_loss_repeated_mean", "Add up a loss that is computed repeatedly.")
     print_local_norm = _switched("print_local_norm", "Print norms of gradients of each device.")
     dump_local_norm = _filed("dump_local_norm", "Where norms of gradients go.")
-    load_param_strategy_file = _filed("load_param_strategy_file", "Where strategies of parameters are.")
-    save_param_strategy_file = _filed("save_param_strategy_file", "Where strategies of parameters go.")
+    load_param_strategy_file = _filed(
+        "load_param_strategy_file", "Where strategies of parameters are.", "strategy_ckpt_load_file"
+    )
+    save_param_strategy_file = _filed(
+        "save_param_strategy_file", "Where strategies of parameters go.", "strategy_ckpt_save_file"
+    )
     load_operator_strategy_file = _filed("load_operator_strategy_file", "Where strategies of operators are.")
     save_operator_strategy_file = _filed("save_operator_strategy_file", "Where strategies of operators go.")
     set_group_ckpt_save_file = _filed("set_group_ckpt_save_file", "Where groups go.")

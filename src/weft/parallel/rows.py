@@ -16,6 +16,7 @@ from weft.core.tape import GRADIENTS
 from weft.core.tensor import Parameter, Tensor, data_of, wrap
 from weft.core.transparency import keeps
 from weft.parallel import placement, spanning
+from weft.parallel.crossing import here
 from weft.parallel.processes import processes
 from weft.parallel.spreading import CALLS, data_is_rows, data_is_whole, is_on, joined, places_of_batch, rows_of
 from weft.parallel.strategies import leaves, replaced
@@ -91,13 +92,18 @@ def own(result: Any, brought: Brought) -> Any:
 def _has_rows(tensor: Tensor, counts: set[int]) -> bool:
     if isinstance(tensor, Parameter) or tensor.is_symbolic or not tensor.ndim:
         return False
-    return tensor.shape[0] in counts and spanning.spans(data_of(tensor))
+    # all processes got what a stage of a pipeline computed
+    return tensor.shape[0] in counts and (spanning.spans(data_of(tensor)) or placement.stages() > 1)
 
 
 def _own(tensor: Tensor) -> Tensor:
     place = rows_of(tensor)
     assert place is not None
-    array = placement.moved(data_of(tensor), placement.sharding(place))
+    array, where = data_of(tensor), placement.sharding(place.at(here()))
+    if not spanning.spans(array):
+        (rows,) = where.addressable_devices_indices_map(array.shape).values()
+        return wrap(array[rows])
+    array = placement.moved(array, spanning.for_any(where) if spanning.is_for_any(array) else where)
     return wrap(array.addressable_data(0))
 
 

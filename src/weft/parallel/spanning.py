@@ -103,7 +103,7 @@ class Spanning:
 def _refuse_parts(name: str, arrays: Sequence[Any]) -> None:
     """Refuse what some of the processes have no part of."""
     for array in arrays:
-        if is_in_part(array):
+        if is_in_part(array) and not is_for_any(array):
             ranks = sorted(device.process_index for device in array.sharding.device_set)
             raise RuntimeError(
                 f"{name}: a tensor {array.dtype}{list(array.shape)} lies in the ranks {ranks} only, as what a stage of "
@@ -126,17 +126,39 @@ _ANY: Final = "any_"
 
 def is_for_any(array: Any) -> bool:
     """Whether an array is that of each stage: a batch, of which all stages have all rows."""
-    place = array.sharding
+    place = getattr(array, "sharding", None)
     return isinstance(place, NamedSharding) and str(place.mesh.axis_names[0]).startswith(_ANY)
 
 
 def for_any(where: NamedSharding) -> NamedSharding:
     """A layout over the devices of a stage for what each stage has."""
-    names = {name: f"{_ANY}{name}" for name in where.mesh.axis_names}
+    return _renamed(where, {name: f"{_ANY}{name}" for name in where.mesh.axis_names})
+
+
+def _renamed(where: NamedSharding, names: dict[Any, str]) -> NamedSharding:
     spec = [
         tuple([names[name] for name in axes]) if isinstance(axes, tuple) else names.get(axes) for axes in where.spec
     ]
     return NamedSharding(Mesh(where.mesh.devices, tuple(names.values())), PartitionSpec(*spec))
+
+
+def for_this(array: Any) -> Any:
+    """An array, or one that each stage has as that of this stage: in a program all arrays lie on one grid."""
+    if not is_for_any(array):
+        return array
+    where = array.sharding
+    names = {name: str(name).removeprefix(_ANY) for name in where.mesh.axis_names}
+    return _relabelled(array, _renamed(where, names))
+
+
+def for_each(array: Any) -> Any:
+    """An array that was computed of such ones alone as one that each stage has."""
+    return _relabelled(array, for_any(array.sharding)) if spans(array) and not is_for_any(array) else array
+
+
+def _relabelled(array: Any, where: NamedSharding) -> Any:
+    parts = [shard.data for shard in array.addressable_shards]
+    return jax.make_array_from_single_device_arrays(array.shape, where, parts)
 
 
 def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
@@ -256,14 +278,15 @@ def moved(array: Any, where: NamedSharding) -> Any:
     """An array laid out over processes.
 
     Args:
-        array: spans them already, or is the same in each.
+        array: spans them already, or is the same in each that the layout is of.
         where: its layout.
     """
     if spans(array):
         return together(f"a move to {where.spec}", _mover(where), [array])
-    agree(said(f"a move to {where.spec}", [array]))
     whole = np.asarray(array)
-    if not where.addressable_devices:
+    if where.addressable_devices:
+        agree(said(f"a move to {where.spec}", [array]), tuple(sorted(map(_rank, where.device_set))))
+    else:  # those of another stage of a pipeline have it
         return jax.make_array_from_single_device_arrays(whole.shape, where, [], dtype=whole.dtype)
     return jax.make_array_from_callback(whole.shape, where, lambda part: whole[part])
 
@@ -314,7 +337,7 @@ def whole(array: Any, group: tuple[int, ...] | None = None) -> Any:
         array: the array.
         group: the processes that come to it; None for all.
     """
-    if group is None and is_in_part(array):
+    if group is None and is_in_part(array) and not is_for_any(array):
         ranks = tuple([device.process_index for device in array.sharding.mesh.devices.flat])
         return shared([array], [(array.shape, array.dtype)], ranks)[0]
     if not spans(array):

@@ -13,9 +13,11 @@ from weft.nn.parallel import broadcast_parameters
 from weft.nn.wrap import WithEvalCell, WithLossCell
 from weft.parallel import rows
 from weft.parallel.modes import get_device_num, get_parallel_mode, get_parameter_broadcast, is_in_auto_parallel_mode
+from weft.parallel.placement import count
 from weft.train.amp import auto_mixed_precision, training_step
 from weft.train.callback import Callback, RunContext
 from weft.train.feeding import Epochs
+from weft.train.laying import lay_out, layouts, write_strategy
 from weft.train.loss_scale_manager import LossScaleManager
 from weft.train.metrics import Loss, Metric, metrics_of
 
@@ -135,37 +137,45 @@ class Model:
         _ = None if valid_dataset is None else self.eval_network
 
     def infer_predict_layout(self, *predict_data: Any, skip_backend_compile: bool = False) -> dict[str, Any]:
-        """How devices share the parameters of the network: whole, as there is one process.
+        """How devices share the parameters of the network, which are laid out so; nothing is computed.
 
         Args:
             predict_data: the inputs.
             skip_backend_compile: accepted.
 
         Returns:
-            dict: empty.
+            dict: for each parameter that this process has the grid of devices, the axis along which each dimension is
+            cut, the shape of a slice; empty on one device.
 
         Raises:
             RuntimeError: the settings ask for no automatic parallel mode.
         """
-        return _layout("infer_predict_layout")
+        _check_mode("infer_predict_layout")
+        network = self._predict_network
+        network.set_train(False)
+        return _laid_out("infer_predict_layout", network, predict_data)
 
     def infer_train_layout(
         self, train_dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1
     ) -> dict[str, Any]:
-        """How devices share the parameters of the training cell: whole, as there is one process.
+        """How devices share the parameters of the training cell, which are laid out so; nothing is computed.
 
         Args:
-            train_dataset: iterable of batches.
+            train_dataset: iterable of batches, of which the first is read.
             dataset_sink_mode: accepted.
             sink_size: accepted.
 
         Returns:
-            dict: empty.
+            dict: for each parameter that this process has the grid of devices, the axis along which each dimension is
+            cut, the shape of a slice; empty on one device.
 
         Raises:
             RuntimeError: the settings ask for no automatic parallel mode.
         """
-        return _layout("infer_train_layout")
+        _check_mode("infer_train_layout")
+        network = self.train_network
+        network.set_train()
+        return _laid_out("infer_train_layout", network, next(Epochs(train_dataset).epoch(), ()) if count() > 1 else ())
 
     def train(
         self,
@@ -257,7 +267,7 @@ class Model:
             facts.batch_num = sink_size
         facts.epoch_num = epoch
         facts.cur_step_num = initial_epoch * (facts.batch_num or 0)
-        context = RunContext(facts)
+        context, written = RunContext(facts), False
         _call(listed, "on_train_begin", context)
         for number in range(initial_epoch + 1, epoch + 1):
             facts.cur_epoch_num = number
@@ -269,6 +279,9 @@ class Model:
                 facts.train_dataset_element = batch
                 _call(listed, "on_train_step_begin", context)
                 facts.net_outputs = network(*batch)
+                if not written:  # the first step has laid the parameters out
+                    write_strategy(network)
+                    written = True
                 self._note_overflow(facts.net_outputs)
                 _call(listed, "on_train_step_end", context)
                 if context.get_stop_requested():
@@ -418,8 +431,8 @@ def _call(callbacks: list[Callback], moment: str, context: RunContext) -> None:
         getattr(callback, moment)(context)
 
 
-def _layout(caller: str) -> dict[str, Any]:
-    """The layouts of parameters in one process.
+def _check_mode(caller: str) -> None:
+    """Refuse to speak of layouts where there are none.
 
     Raises:
         RuntimeError: the settings ask for no automatic parallel mode.
@@ -429,4 +442,10 @@ def _layout(caller: str) -> dict[str, Any]:
             f"Model.{caller} needs the parallel mode 'semi_auto_parallel' or 'auto_parallel', "
             f"not {get_parallel_mode()!r}"
         )
-    return {}
+
+
+def _laid_out(caller: str, network: Cell, inputs: Sequence[Any]) -> dict[str, Any]:
+    """The layouts of parameters as the first call with these inputs makes them."""
+    lay_out(network, inputs)
+    write_strategy(network)
+    return layouts(f"Model.{caller}", network)

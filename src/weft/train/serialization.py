@@ -30,7 +30,7 @@ from weft.nn.cell import Cell
 from weft.nn.state import put
 from weft.parallel.processes import processes
 from weft.parallel.slices import Box, assembled, held, is_spread, parts, whole
-from weft.parallel.spanning import spans
+from weft.parallel.spanning import is_in_part, spans
 from weft.train import ckpt, files, folders
 
 _METADATA_KEY: Final = "weft"
@@ -86,7 +86,8 @@ def save_checkpoint(
         save_obj: a Cell, a list of ``{"name": str, "data": Tensor}``, or a dict of Tensors by name.
         ckpt_file_name: the file; without an ending it gets ``.ckpt`` (or ``.safetensors``, by `format`).
         integrated_save: write whole parameters also where processes hold slices of them, which all call this then;
-            else each file holds the slices of the process that writes it.
+            else each file holds the slices of the process that writes it, and nothing of the parameters that other
+            stages of a pipeline have.
         async_save: write in a thread of its own; the values are those of the call, and the last call for a file wins.
         append_dict: further Tensors, Parameters, numbers or strings by name. A number becomes a tensor: an int an
             int64, a float a float32.
@@ -120,12 +121,17 @@ def save_checkpoint(
     slices: dict[str, Any] = {}
     for name, value in tensors.items():
         data: Any = settled(value) if isinstance(value, Tensor) else None
+        if not integrated_save and is_in_part(data) and not data.addressable_shards:
+            continue
         if not integrated_save and spans(data):
             box, held_here = held(data)
             slices[name] = [list(data.shape), list(box.start)]
             arrays[name] = _array(name, held_here, kind)
+        elif not integrated_save and is_in_part(data):  # all of it is here
+            arrays[name] = _array(name, held(data)[1], kind)
         else:
             arrays[name] = _array(name, whole(data) if spans(data) else value, kind)
+    trained = [name for name in trained if name in arrays]
     facts: dict[str, Any] = {"version": _FORMAT_VERSION, "trained": trained, "order": list(arrays)}
     if slices:
         facts["slices"] = slices
@@ -643,12 +649,17 @@ def load_param_into_net(
 
 
 def _as_part_of(target: Tensor, value: Tensor) -> Tensor:
-    """A slice as the spread parameter of which this process holds that slice; other values as they are."""
+    """A slice as the spread parameter of which this process holds that slice; other values as they are. A file that
+    does not say which slice it has, as those made for a rank by a strategy, has that of the process which reads it.
+    """
     own = getattr(value, "slice_of", None)
     data = data_of(target)
-    if not isinstance(own, Slice) or value.shape == target.shape or not spans(data):
+    if value.shape == target.shape or not spans(data) or not data.addressable_shards:
         return value
-    if own.shape != target.shape or held(data)[0] != own.box:
+    here = held(data)[0]
+    if own is None and value.shape == here.size:
+        own = Slice(target.shape, here)
+    if not isinstance(own, Slice) or own.shape != target.shape or here != own.box:
         return value
     elements = np.array(value)
     return wrap(assembled(data.sharding, own.shape, lambda box: np.array(elements[box.within(own.box.start)])))

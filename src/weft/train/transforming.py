@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -616,17 +616,18 @@ def save_param_strategy_file(network: Cell, file_path: str, stage: int = 0) -> N
     strategies.write(Path(file_path), layouts_of(caller, network).items(), stage)
 
 
-def layouts_of(caller: str, network: Cell) -> dict[str, SliceLayout]:
+def layouts_of(caller: str, network: Cell, chosen: Iterable[Parameter] | None = None) -> dict[str, SliceLayout]:
     """How the parameters of a network are spread over devices, by name.
 
     Args:
         caller: who asks, for messages.
         network: the network.
+        chosen: those of the parameters that count, on as many devices each; None for all.
 
     Raises:
         ValueError: one is spread in a way that strategy files have no word for.
     """
-    arrays = {param.name: data_of(param) for param in network.get_parameters()}
+    arrays = {param.name: data_of(param) for param in (network.get_parameters() if chosen is None else chosen)}
     count = max((len(array.sharding.device_set) for array in arrays.values()), default=1)
     return {name: _layout_of(caller, name, array, count) for name, array in arrays.items()}
 

@@ -68,6 +68,11 @@ class Start:
         return [*own, *traced] if own and traced else own or traced
 
 
+def is_hooked(tensor: Any) -> bool:
+    """Whether gradients that start at a tensor run hooks."""
+    return bool(HANDLE_HOOKS.get(id(tensor)))
+
+
 def may_have_hooks() -> bool:
     """Whether there is any hook of a start, as far as that is known without asking the starts."""
     return bool(HANDLE_HOOKS) or trace_module.current() is not None

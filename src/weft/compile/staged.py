@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-import jax
 from jax.sharding import Mesh, NamedSharding
 
 from weft.cache.mixing import primes
@@ -311,7 +310,7 @@ class Move:
         found = self._others.get(where)
         if found is None:
             found = self._others[where] = self._like(where)
-        return jax.device_put(array, found)
+        return placement.moved(array, found)
 
     def alone(self, array: Any) -> tuple[Any]:
         """The one array, as what a part gives."""

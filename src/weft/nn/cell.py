@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 from weft import context
+from weft.autodiff.starts import is_hooked
 from weft.capture.python.namespaces import set_state
 from weft.capture.python.users import users_code
 from weft.capture.state import events
@@ -253,11 +254,11 @@ class Cell(State, Remarks):
     # -- capture ---------------------------------------------------------------------------------------
 
     def __weft_user_code__(self) -> bool:
-        """Whether calling this cell runs code of the user's: in a sub-cell, a hook or a stored function."""
+        """Whether calling this cell runs code of the user's: in a sub-cell, a hook, a stored function or a gradient."""
         state = self.__dict__
         if "_cells" not in state:
             return True
-        if self._extras or not type(self).__module__.startswith("weft."):
+        if self._extras or not type(self).__module__.startswith("weft.") or any(map(is_hooked, self._params.values())):
             return True
         if id(self) in _asked:  # it holds itself
             return False
@@ -322,9 +323,9 @@ class Cell(State, Remarks):
         object.__setattr__(self, name, value)
         if name == "training" and type(old) is bool and type(value) is bool:
             state["_version"] = (state["_version"] & -2) | value
-        elif name == "_phase":
-            pass  # it goes with `training`; who else reads it is guarded by its value
-        elif old is not value or isinstance(value, (Parameter, Cell, ParameterTuple)) or name == "bprop":
+        elif name != "_phase" and (  # that goes with `training`; who else reads it is guarded by its value
+            old is not value or isinstance(value, (Parameter, Cell, ParameterTuple)) or name == "bprop"
+        ):
             state["_version"] = _next_version(state)
 
     def __delattr__(self, name: str) -> None:
@@ -621,13 +622,12 @@ class Cell(State, Remarks):
 
     def _refresh_extras(self) -> None:
         """Recompute whether a call needs more than construct."""
-        said = self._settings
         self._extras = bool(
             type(self)._has_bprop
             or "bprop" in self.__dict__
             or self._cast_type is not None
             or self._init_args
-            or any([said.get("recompute"), said.get("shard"), said.get("pipeline_stage") is not None])
+            or any([self._settings.get("recompute"), self._settings.get("shard"), "pipeline_stage" in self._settings])
             or self._forward_pre_hooks
             or self._forward_hooks
             or self._backward_pre_hooks

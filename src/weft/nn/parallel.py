@@ -141,10 +141,11 @@ class _Batches(Described, Cell):
         self.network = network
         self.parts = parts
 
-    def construct(self, *inputs: Any) -> Any:
+    def construct(self, *inputs: Any, **named: Any) -> Any:
         total = None
         for part in range(self.parts):
-            out = self.network(*[at_stage(self._part(value, part), None, part) for value in inputs])
+            others = {name: at_stage(self._part(value, part), None, part) for name, value in named.items()}
+            out = self.network(*[at_stage(self._part(value, part), None, part) for value in inputs], **others)
             total = out if total is None else total + out
         return total
 

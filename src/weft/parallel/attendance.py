@@ -23,6 +23,7 @@ from typing import Any, Final, NoReturn
 
 from weft import _jax_compat
 from weft.core.tracebacks import WEFT
+from weft.core.workers import enlist
 from weft.parallel.coordinator import Coordinator
 from weft.parallel.wire import Line
 
@@ -91,7 +92,9 @@ class Attendance:
         Raises:
             ProcessFault: one of them has failed, or does not come.
         """
-        threading.Thread(target=self._beat, name="weft-alive", daemon=True).start()
+        alive = threading.Thread(target=self._beat, name="weft-alive", daemon=True)
+        enlist(alive, quiet=True)
+        alive.start()
         hook = sys.excepthook
 
         def note(kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from weft.core.primitive import ACROSS, Primitive
+from weft.core.workers import enlist
 from weft.parallel.processes import attending
 
 #: the axis of devices that the implementations of exchanges name
@@ -150,5 +151,7 @@ def _worker(group: tuple[int, ...]) -> queue.SimpleQueue[Any]:
             except BaseException as error:
                 results.put(((None, error),))
 
-    threading.Thread(target=work, name="weft-exchange", daemon=True).start()
+    thread = threading.Thread(target=work, name="weft-exchange", daemon=True)
+    enlist(thread, quiet=True)
+    thread.start()
     return jobs

@@ -20,6 +20,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from weft._jax_compat import copied
 from weft.cache.mixing import followed, primes
 from weft.context import ParallelMode, get_auto_parallel_context, note
 from weft.core import tensor as tensor_module
@@ -217,8 +218,12 @@ class _Constraint(Performed):
 
 
 def moved(array: Any, where: NamedSharding) -> Any:
-    """An array in another place."""
-    return jax.device_put(array, where) if processes().count == 1 else spanning.moved(array, where)
+    """An array in another place. It shares no memory with the first one, which a program may be given to write to."""
+    if processes().count > 1:
+        return spanning.moved(array, where)
+    if isinstance(array, jax.Array) and array.sharding != where and array.sharding.device_set & where.device_set:
+        array = copied(array)  # JAX lets both have what a device has of both
+    return jax.device_put(array, where)
 
 
 class _Move:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from weft.core.workers import enlist
+
 #: seconds between two tries to reach somebody who is not there yet
 _AGAIN: Final = 0.2
 #: bytes that are read at once
@@ -97,7 +99,9 @@ class Line:
             self.close()
             told(None)
 
-        threading.Thread(target=read, name=name, daemon=True).start()
+        thread = threading.Thread(target=read, name=name, daemon=True)
+        enlist(thread, quiet=True)
+        thread.start()
 
     def close(self) -> None:
         """End the connection."""

@@ -107,6 +107,7 @@ class Interpreter:
         sources.belongs = self.journal.belongs
         sources.in_library = lambda: self.frame is not None and self.frame.transparent
         sources.is_new = self._is_new
+        sources.is_outside = lambda tensor: id(tensor) in trace.externals
         trace.location = self.locate
         trace.items_of = sources.items_of_tuple
         trace.watched = True

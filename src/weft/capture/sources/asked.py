@@ -51,12 +51,19 @@ class Asked(Contents):
 
     def hooks(self, tensor: Tensor) -> None:
         """The hooks of a tensor from outside were read, or that there is none in the whole program."""
-        if id(tensor) in self.created or (tensor.is_symbolic and id(tensor) not in self.known):
-            return  # one from outside that was written has its hooks still
+        outside = id(tensor) in self.known or self.is_outside(tensor)
+        if id(tensor) in self.created or (tensor.is_symbolic and not outside):
+            return
         if not HANDLE_HOOKS:
             self._guard(f"not {self.name(HANDLE_HOOKS, 'object')}", "absent", "hooks of tensors")
             return
         found = hooks_of(tensor)
+        if found and id(tensor) not in self.known:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                "a gradient starts at a tensor that library code found by itself, and it has hooks",
+                "give the gradient the tensor, as weights=[net.weight]",
+            )
         asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
         self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
 

@@ -127,6 +127,8 @@ class Known(abc.ABC):
         self.in_library: Callable[[], bool] = lambda: False
         #: whether an object that nobody said where it came from was made during the capture
         self.is_new: Callable[[Any], bool] = lambda obj: False
+        #: whether a graph reads a tensor from outside, which library code may have found by itself
+        self.is_outside: Callable[[Tensor], bool] = lambda tensor: False
         #: objects whose contents are only known when the entry runs, by id
         self.opaque: dict[int, Any] = {}
         #: numbers of NumPy that are others in each call, by the expressions that load them

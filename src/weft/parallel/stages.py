@@ -47,11 +47,8 @@ def at_stage(value: Any, stage: int | None, micro: int | None = None) -> Any:
         stage: the stage that computes with them; None for no mark.
         micro: the micro batch that they belong to; None for no mark.
     """
-    stages = placement.stages()
-    if stages == 1 or trace.current() is None:
+    if placement.stages() == 1 or trace.current() is None:
         return value
-    if stage is not None and stage >= stages:
-        raise ValueError(f"pipeline_stage={stage}: there are {stages} stages, from 0 on (pipeline_stages)")
     tensors = leaves(value)
     marked = [t if isinstance(t, Parameter) else apply(STAGE, (t,), (stage, micro)) for t in tensors]
     return replaced(value, iter(marked))
@@ -65,8 +62,15 @@ def settle(stage: int, cell: Any) -> None:
     Args:
         stage: of the Cell.
         cell: the Cell.
+
+    Raises:
+        ValueError: there are not so many stages.
     """
-    if placement.stages() == 1 or trace.current() is None:
+    stages = placement.stages()
+    if stages > 1 and stage >= stages:
+        name = type(cell).__name__
+        raise ValueError(f"{name}.pipeline_stage={stage}: pipeline_stages={stages}, so the last one is {stages - 1}")
+    if stages == 1 or trace.current() is None:
         return
     for parameter, own in _stages_of(stage, cell):
         placement.settle(parameter, own)

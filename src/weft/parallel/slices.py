@@ -104,14 +104,17 @@ def whole(array: Any) -> np.ndarray[Any, Any]:
     return np.asarray(spanning.whole(array))
 
 
-def assembled(sharding: Any, shape: tuple[int, ...], read: Callable[[Box], np.ndarray[Any, Any]]) -> Any:
+def assembled(sharding: Any, shape: tuple[int, ...], dtype: Any, read: Callable[[Box], np.ndarray[Any, Any]]) -> Any:
     """An array spread in some way, of the parts that this process needs for it.
 
     Args:
         sharding: how it is spread.
         shape: its shape.
+        dtype: its element type.
         read: gives the elements of a part, in memory that nobody writes afterwards.
     """
+    if not sharding.addressable_devices:
+        return jax.make_array_from_single_device_arrays(shape, sharding, [], dtype=dtype)
     return jax.make_array_from_callback(shape, sharding, lambda index: read(box_of(index, shape)))
 
 
@@ -137,7 +140,7 @@ def placed_as(tensor: Tensor, value: Tensor) -> Tensor:
     if target.is_fully_addressable and data.is_fully_addressable:
         return wrap(jax.device_put(data, target.sharding))
     elements = whole(data)
-    return wrap(assembled(target.sharding, data.shape, lambda box: np.array(elements[box.within()])))
+    return wrap(assembled(target.sharding, data.shape, elements.dtype, lambda box: np.array(elements[box.within()])))
 
 
 def grid(boxes: Iterable[Box], shape: tuple[int, ...]) -> bool:

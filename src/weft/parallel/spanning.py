@@ -278,17 +278,22 @@ def moved(array: Any, where: NamedSharding) -> Any:
     """An array laid out over processes.
 
     Args:
-        array: spans them already, or is the same in each that the layout is of.
+        array: spans them already, or is the same in each that the layout is of. Between different processes it moves
+            by way of all, which all come to it.
         where: its layout.
     """
-    if spans(array):
-        return together(f"a move to {where.spec}", _mover(where), [array])
-    whole = np.asarray(array)
-    if where.addressable_devices:
-        agree(said(f"a move to {where.spec}", [array]), tuple(sorted(map(_rank, where.device_set))))
-    else:  # those of another stage of a pipeline have it
-        return jax.make_array_from_single_device_arrays(whole.shape, where, [], dtype=whole.dtype)
-    return jax.make_array_from_callback(whole.shape, where, lambda part: whole[part])
+    if spans(array) or is_in_part(array):
+        if array.sharding.is_equivalent_to(where, array.ndim):
+            return array
+        if array.sharding.device_set == where.device_set and where.addressable_devices:
+            return together(f"a move to {where.spec}", _mover(where), [array])
+        if array.sharding.device_set != where.device_set:
+            array = whole(array)
+    if not where.addressable_devices:  # those of another stage of a pipeline have it
+        return jax.make_array_from_single_device_arrays(array.shape, where, [], dtype=array.dtype)
+    agree(said(f"a move to {where.spec}", [array]), tuple(sorted(map(_rank, where.device_set))))
+    elements = np.asarray(array)
+    return jax.make_array_from_callback(elements.shape, where, lambda part: elements[part])
 
 
 @functools.cache

@@ -27,7 +27,7 @@ import safetensors.numpy
 from weft.errors import CheckpointError
 from weft.parallel.processes import processes
 from weft.parallel.slices import Box, grid, parts, whole
-from weft.parallel.spanning import spans
+from weft.parallel.spanning import is_in_part, spans
 from weft.train import files
 
 INDEX: Final = "index.json"
@@ -112,7 +112,7 @@ def write(folder: Path, values: Mapping[str, Any], trained: list[str], texts: Ma
 
 def _described(array: Any, compare: bool) -> list[Any]:
     """What the other processes must know of an array: type, shape, and by what they see that they have the same."""
-    if spans(array):
+    if spans(array) or is_in_part(array):
         return [array.dtype.name, list(array.shape), None]
     if not compare:
         return [array.dtype.name, list(array.shape), ""]

@@ -455,7 +455,7 @@ def from_folders(paths: list[Path], net: Cell | None, chosen: Callable[[str], bo
     for name, (folder, stored) in folders.merged(opened, chosen).items():
         target: Any = targets.get(name)
         if is_spread(target) and target.shape == stored.shape:
-            value = wrap(assembled(target.sharding, stored.shape, functools.partial(folder.read, name)))
+            value = wrap(assembled(target.sharding, stored.shape, stored.dtype, functools.partial(folder.read, name)))
         else:
             value = Tensor(folder.read(name))
         found[name] = _parameter(name, value, name in folder.trained)
@@ -662,7 +662,9 @@ def _as_part_of(target: Tensor, value: Tensor) -> Tensor:
     if not isinstance(own, Slice) or own.shape != target.shape or here != own.box:
         return value
     elements = np.array(value)
-    return wrap(assembled(data.sharding, own.shape, lambda box: np.array(elements[box.within(own.box.start)])))
+    return wrap(
+        assembled(data.sharding, own.shape, elements.dtype, lambda box: np.array(elements[box.within(own.box.start)]))
+    )
 
 
 def _common_prefix(params: list[Parameter], tensors: dict[str, Tensor]) -> str:

@@ -71,6 +71,10 @@ def test_pipelines_print_save_and_go_on(tmp_path: Path, workers: int, rows: str)
             np.testing.assert_allclose(one[name], expected, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
+def test_what_shares_memory_with_parameters_stays_what_it_is() -> None:
+    assert "all agree" in run("sharing")
+
+
 def network(stages: int, batches: int) -> list[Job]:
     """Forward and backward passes of all micro batches."""
     jobs: list[Job] = []

@@ -16,7 +16,7 @@ from weft.core.tensor import data_of
 from weft.context import set_auto_parallel_context
 from weft.nn.parallel import Pipeline
 from weft.parallel import communication as comm
-from weft.train import load_checkpoint, save_checkpoint
+from weft.train import load_checkpoint, save_checkpoint, save_distributed_checkpoint
 
 WAY, STAGES, MICRO, STRATEGY, SCHEDULER, FILE = sys.argv[1], *map(int, sys.argv[2:4]), *sys.argv[4:7]
 
@@ -38,8 +38,10 @@ class Block(nn.Cell):
         self.w = Parameter(Tensor(random.standard_normal((16, 16)).astype(np.float32) / 4), name=f"{name}.w")
         self.product = ops.MatMul().shard(((EACH, 1), (1, 1)))
         self.norm, self.drop = nn.LayerNorm((16,)), nn.Dropout(p=0.1)
+        self.seen = Parameter(Tensor(np.zeros(16, np.float32)), name=f"{name}.seen", requires_grad=False)
 
     def construct(self, x: Any) -> Any:
+        self.seen = self.seen * 0.9 + ops.stop_gradient(x).mean(0) * 0.1
         return x + self.drop(ops.relu(self.product(self.norm(x), self.w)))
 
 
@@ -109,5 +111,11 @@ if count > 1:
 save_checkpoint(net, f"{FILE}_{rank}.ckpt")
 loaded = load_checkpoint(f"{FILE}_{rank}.ckpt")
 assert all(np.array_equal(loaded[param.name].asnumpy(), values[param.name]) for param in net.get_parameters())
+save_distributed_checkpoint(net, f"{FILE}_parts")
+for param in net.get_parameters():
+    param.set_data(Tensor(np.zeros(param.shape, np.float32)))
+load_checkpoint(f"{FILE}_parts", net)
+for param in net.get_parameters():
+    np.testing.assert_array_equal(param.asnumpy(), values[param.name])
 np.savez(f"{FILE}_{rank}.npz", losses=losses, **values)
 print("done", losses[-1], Path(FILE).name)

@@ -310,6 +310,8 @@ def _optimizer_options(key: str, value: Any) -> Any:
 
 def _pipeline_options(key: str, value: Any) -> dict[Any, Any]:
     options = _table(key, value)
+    for name in options.keys() - {"pipeline_interleave", "pipeline_scheduler"}:
+        raise ValueError(f"{key}: there is no option {name!r}; the options are pipeline_interleave, pipeline_scheduler")
     scheduler = options.get("pipeline_scheduler", SCHEDULERS[0])
     if scheduler not in SCHEDULERS:
         raise ValueError(f"{key}: pipeline_scheduler must be one of {SCHEDULERS}, not {scheduler!r}")

@@ -158,6 +158,8 @@ def test_settings_of_several_processes() -> None:
         context.set_auto_parallel_context(pipeline_stages=2)
         with pytest.raises(ValueError, match="pipeline_scheduler must be one of"):
             context.set_auto_parallel_context(pipeline_config={"pipeline_scheduler": "3f4b"})
+        with pytest.raises(ValueError, match="there is no option 'scheduler'"):
+            context.set_auto_parallel_context(pipeline_config={"scheduler": "gpipe"})
         for mode in ("data_parallel", "semi_auto_parallel", "auto_parallel"):
             context.set_auto_parallel_context(parallel_mode=mode)
     finally:

@@ -72,7 +72,7 @@ class StagedRun:
                 self._dead[number].append(value)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        spanning.agree(spanning.said(f"{self._name} {self._digest}", arrays))
+        spanning.agree(spanning.said(f"{self._name} in {len(self._parts)} parts {self._digest}", arrays))
         here = crossing.here()
         values: dict[Value, Any] = dict(self._constants)
         #: the stage that has a value; None where each process has it

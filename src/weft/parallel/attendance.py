@@ -64,6 +64,8 @@ class Attendance:
         self.rank = rank
         #: what is wrong; None while nothing is
         self.fault: str | None = None
+        #: whether the program has ended with an error, which its log shows
+        self._shown = False
         #: exchanges that this process came to, by group
         self.met: Counter[tuple[int, ...]] = Counter()
         self._address, self._hosted = address, hosted
@@ -99,6 +101,7 @@ class Attendance:
 
         def note(kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None) -> None:
             hook(kind, error, traceback)
+            self._shown = True
             self._fail(error)
 
         sys.excepthook = note
@@ -272,7 +275,7 @@ class Attendance:
             self._line.close()
             self._hosted.unneeded.wait()
         if self.fault is not None:  # threads may wait for ever for what does not come
-            _leave()
+            _leave("" if self._shown else f"{ProcessFault.__qualname__}, which the program caught: {self.fault}\n")
 
 
 def _leave(message: str = "") -> NoReturn:

@@ -275,7 +275,7 @@ class Attendance:
             self._line.close()
             self._hosted.unneeded.wait()
         if self.fault is not None:  # threads may wait for ever for what does not come
-            _leave("" if self._shown else f"{ProcessFault.__qualname__}, which the program caught: {self.fault}\n")
+            _leave("" if self._shown else f"{ProcessFault.__qualname__}: caught by the program: {self.fault}\n")
 
 
 def _leave(message: str = "") -> NoReturn:

@@ -108,8 +108,8 @@ def _refuse_parts(name: str, arrays: Sequence[Any]) -> None:
             raise RuntimeError(
                 f"{name}: a tensor {array.dtype}{list(array.shape)} lies in the ranks {ranks} only, as what a stage of "
                 "a pipeline has does. Compute with it in a compiled function (weft.jit, GRAPH_MODE) that calls the "
-                "Cells of the stages, or read it with asnumpy() in all processes. If it is in one already, a break took "
-                "it out, or other stages were set since: see the function's report()"
+                "Cells of the stages, or read it with asnumpy() in all processes. If it is in one, a break took it out "
+                "or other stages were set since: see the function's report()"
             )
 
 

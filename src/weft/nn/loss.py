@@ -244,7 +244,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
                 raise TypeError(
                     f"SoftmaxCrossEntropyWithLogits(sparse=True) takes integer class labels, not {labels.dtype}"
                 )
-            return ops.cross_entropy(logits, labels, None, -(1 << 31), self.reduction)
+            return ops.cross_entropy(logits, labels, None, ops.NO_CLASS, self.reduction)
         if labels.shape != logits.shape:
             raise ValueError(
                 f"SoftmaxCrossEntropyWithLogits: labels of shape {labels.shape} do not fit logits of {logits.shape}; "

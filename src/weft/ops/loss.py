@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -200,13 +200,16 @@ def kl_div(logits: Any, labels: Any, *, reduction: str = "mean") -> Any:
 
 # -- classification ------------------------------------------------------------------------------------------------
 
+#: the class to ignore where all classes count
+NO_CLASS: Final = -(1 << 31)
+
 
 def _class_loss(log_probabilities: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> Any:
     """Loss and weight of each position; the classes are dimension 1 (0 of a vector)."""
     axis = 0 if log_probabilities.ndim == 1 else 1
     count = log_probabilities.shape[axis]
     target = wide(target)
-    ignored = target == ignore_index
+    ignored = jnp.zeros(target.shape, bool) if ignore_index == NO_CLASS else target == ignore_index
     safe = jnp.where(ignored | (target < 0) | (target >= count), 0, target)
     picked = -jnp.take_along_axis(log_probabilities, jnp.expand_dims(safe, axis), axis=axis).squeeze(axis)
     inside = converted(~ignored, log_probabilities.dtype)
@@ -241,7 +244,8 @@ def _class_bounds(name: str, scores: Any, target: Any, ignore_index: int) -> Non
     shape = np.shape(scores)
     if shape:
         count = shape[0 if len(shape) == 1 else 1]
-        check_bounds(target, count, f"{name}: there is no class {{}} of {shown(count)}", least=0, ignored=ignore_index)
+        ignored = None if ignore_index == NO_CLASS else ignore_index
+        check_bounds(target, count, f"{name}: there is no class {{}} of {shown(count)}", least=0, ignored=ignored)
 
 
 @op(
@@ -397,10 +401,16 @@ def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int
     shape = [1] * input.ndim
     shape[axis] = input.shape[axis]
     classes = jnp.arange(input.shape[axis], dtype=target.dtype).reshape(shape)
+    all_count = ignore_index == NO_CLASS
     inside = target != ignore_index
-    # a mean over nothing is NaN, its gradients are 0
-    scale = dout / jnp.maximum(jnp.sum(inside), 1).astype(dout.dtype) if reduction == "mean" else dout
-    scale = jnp.expand_dims(jnp.where(inside, scale, jnp.zeros((), dout.dtype)), axis)
+    scale = dout
+    if reduction == "mean":  # one over nothing is NaN, its gradients are 0
+        size: Any = target.size  # where a graph leaves it open it is no int
+        count = jnp.asarray(size) if all_count and isinstance(size, int) else jnp.sum(inside)
+        scale = dout / jnp.maximum(count, 1).astype(dout.dtype)
+    if not all_count:
+        scale = jnp.where(inside, scale, jnp.zeros((), dout.dtype))
+    scale = jnp.expand_dims(jnp.broadcast_to(scale, target.shape), axis)
     hot = converted(jnp.expand_dims(target, axis) == classes, input.dtype)
     return (jax.nn.softmax(input, axis=axis) - hot) * scale
 

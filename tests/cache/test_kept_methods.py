@@ -283,7 +283,10 @@ UNKEPT: dict[str, tuple[str, str]] = {
         _RULE + "def f(x): return cell(x)\n",
         "rules or hooks of the program run in the backward pass",
     ),
-    "rule of the program, mapped": (_RULE + "def f(x): return vmap(lambda v: cell(v))(x)\n", "rules or hooks of the program run"),
+    "rule of the program, mapped": (
+        _RULE + "def f(x): return vmap(lambda v: cell(v))(x)\n",
+        "rules or hooks of the program run",
+    ),
     "break": ("def f(x):\n    y = x * 2\n    open('/dev/null').close()\n    return y + 1\n", "the call breaks"),
     "after a break": (
         "def f(x):\n    y = x * 2\n    open('/dev/null').close()\n    return y + 1\n",

@@ -274,17 +274,19 @@ def _part(graph: Graph, stage: int | None, nodes: list[Node], users: dict[Value,
     constants = {v.node: None for v in needed if v.node is not None and v.node.op is CONSTANT}
     inputs = [v for v in needed if v.node not in constants]
     alone = part(f"{graph.name}_stage_{stage}", graph, inputs, [*constants, *nodes], outputs)
-    for inner in graphs_of(alone):
-        rewrite(inner, _without_mark)
     where = stage if stage is not None else here()
+    size = placement.count() // placement.stages()
+
+    def without_marks(node: Node) -> Sequence[Value] | None:
+        elsewhere = node.op is CONSTRAINT and node.attrs[2] and node.attrs[2][0] // size != where
+        return (node.inputs[0],) if node.op is STAGE or elsewhere else None  # type: ignore[return-value]
+
+    for inner in graphs_of(alone):  # a branch or loop is computed by one stage, whatever is in it
+        rewrite(inner, without_marks)
     for node in alone.walk():
         if node.op is CONSTRAINT:
             node.attrs = tuple(Place(*node.attrs).at(where))
     return Part(stage, alone, inputs, outputs)
-
-
-def _without_mark(node: Node) -> Sequence[Value] | None:
-    return (node.inputs[0],) if node.op is STAGE else None  # type: ignore[return-value]
 
 
 class Move:

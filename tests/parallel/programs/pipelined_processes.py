@@ -97,6 +97,19 @@ for i in range(6):
     if STRATEGY == "data_parallel":
         x, y = (np.split(value, EACH)[rank % EACH] for value in (x, y))
     losses.append(float(run(Tensor(x), Tensor(y))))
+follow = weft.value_and_grad(Pipeline(loss, MICRO), None, optimizer.parameters)
+
+
+@weft.jit
+def guarded(x: Any, y: Any) -> Any:
+    value, gradients = follow(x, y)
+    if value < 100.0:
+        optimizer(gradients)
+    return value
+
+
+for _ in range(2):
+    losses.append(float(guarded(Tensor(x), Tensor(y))))
 net.set_train(False)
 evaluated = (
     weft.jit(net)(Tensor(np.arange(40, dtype=np.int32).reshape(8, 5) % 32)) if STRATEGY == "full_batch" else None

@@ -30,6 +30,21 @@ def run(program: str, *arguments: str) -> str:
     return done.stdout
 
 
+def equal_to_one_process(
+    tmp_path: Path, workers: int, program: str, arguments: tuple[str, ...], rtol: float, atol: float
+) -> None:
+    """What a program writes to a file in each of several processes is what it writes in one."""
+    status, _, said = launched(tmp_path, 1, program, *arguments, str(tmp_path / "alone"))
+    assert status == 0, said
+    status, _, said = launched(tmp_path, workers, program, *arguments, str(tmp_path / "several"))
+    assert status == 0, said
+    expected = np.load(tmp_path / "alone_0.npz")
+    for rank in range(workers):
+        found = np.load(tmp_path / f"several_{rank}.npz")
+        for name in expected.files:
+            np.testing.assert_allclose(found[name], expected[name], rtol=rtol, atol=atol, err_msg=f"{rank}: {name}")
+
+
 @pytest.mark.parametrize(
     ("network", "combinations", "steps", "ways"),
     [
@@ -172,15 +187,15 @@ def test_parts_of_a_place() -> None:
     ],
 )
 def test_networks_spread_over_processes_equal_one(tmp_path: Path, workers: int, kind: tuple[str, ...]) -> None:
-    status, _, said = launched(tmp_path, 1, "spanning", *kind, str(tmp_path / "alone"))
-    assert status == 0, said
-    status, _, said = launched(tmp_path, workers, "spanning", *kind, str(tmp_path / "spread"))
-    assert status == 0, said
-    expected = np.load(tmp_path / "alone_0.npz")
-    for rank in range(workers):
-        found = np.load(tmp_path / f"spread_{rank}.npz")
-        for name in expected.files:
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
+    equal_to_one_process(tmp_path, workers, "spanning", kind, rtol=1e-5, atol=1e-6)
+
+
+def disagree(tmp_path: Path, program: Path, line: int) -> None:
+    """Two processes of a program come to different operations in one of its lines, which all logs name."""
+    status, logs, said = launched(tmp_path, 2, str(program.with_suffix("")))
+    assert status != 0
+    assert "different operations" in said
+    assert all(f"{program.name}:{line}" in log for log in logs)
 
 
 def test_values_that_should_be_the_same_in_all_processes(tmp_path: Path) -> None:
@@ -194,10 +209,7 @@ def test_values_that_should_be_the_same_in_all_processes(tmp_path: Path) -> None
         "w = Parameter(Tensor([[1.0, 2.0], [3.0, 4.0 + comm.get_rank()]]), name='w')\n"
         "print(ops.MatMul().shard(((2, 1), (1, 1)))(Tensor([[1.0, 2.0], [3.0, 4.0]]), w))\n"
     )
-    status, logs, said = launched(tmp_path, 2, str(program.with_suffix("")))
-    assert status != 0
-    assert "different operations" in said
-    assert all("differ.py:7" in log for log in logs)
+    disagree(tmp_path, program, 7)
 
 
 def test_a_layout_in_a_graph_is_agreed_on(tmp_path: Path) -> None:
@@ -215,10 +227,7 @@ def test_a_layout_in_a_graph_is_agreed_on(tmp_path: Path) -> None:
         "mine = grid('None', 'a') if comm.get_rank() == 0 else grid('a')\n"
         "print(jit(lambda a: reshard(a * 2, mine))(x))\n"
     )
-    status, logs, said = launched(tmp_path, 2, str(program.with_suffix("")))
-    assert status != 0
-    assert "different operations" in said
-    assert all("other_layout.py:11" in log for log in logs)
+    disagree(tmp_path, program, 11)
 
 
 def test_tensors_on_grids_of_different_processes_are_not_mixed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.parallel.test_processes import launched
-from tests.parallel.test_spread import run
+from tests.parallel.test_spread import equal_to_one_process, run
 from weft.compile.schedule import Job, scheduled
 
 
@@ -30,15 +30,7 @@ def test_training_in_stages_equals_one_device(seed: int, count: int, steps: int)
     ],
 )
 def test_stages_over_processes_equal_one(tmp_path: Path, workers: int, kind: tuple[str, ...]) -> None:
-    status, _, said = launched(tmp_path, 1, "pipelined_processes", *kind, str(tmp_path / "alone"))
-    assert status == 0, said
-    status, _, said = launched(tmp_path, workers, "pipelined_processes", *kind, str(tmp_path / "stages"))
-    assert status == 0, said
-    expected = np.load(tmp_path / "alone_0.npz")
-    for rank in range(workers):
-        found = np.load(tmp_path / f"stages_{rank}.npz")
-        for name in expected.files:
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-5, err_msg=f"{rank}: {name}")
+    equal_to_one_process(tmp_path, workers, "pipelined_processes", kind, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from weft.parallel.placement import CONSTRAINT, Place, sharding, stages
 from weft.parallel.processes import processes
 from weft.passes.drop_dead import DropDead
 from weft.passes.position_operands import PositionOperands
-from weft.passes.rewrite import copy_graph, part
+from weft.passes.rewrite import copy_graph, cut_out
 from weft.passes.roll_repeats import RollRepeats
 from weft.passes.share_repeats import ShareRepeats
 
@@ -328,8 +328,7 @@ def _pieces_of_stages(graph: Graph, found: Sequence[Part], donated: Sequence[int
         found: its parts.
         donated: parameters whose memory results may take over.
     """
-    count = stages()
-    moves = [Move(stage, count) for stage in range(count)]
+    moves = [Move(stage) for stage in range(stages())]
     last = {value: number for number, one in enumerate(found) for value in one.inputs}
     given = {graph.params[i] for i in donated}
     made: dict[Value, int] = {}
@@ -372,11 +371,8 @@ def _met(node: Node) -> Callable[..., Any]:
 
 def _stretch(graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value], number: int) -> _Piece:
     """Nodes as a graph of their own, with the constants that they use."""
-    made = {value for node in nodes for value in node.outputs}
-    needed = dict.fromkeys(v for node in nodes for v in node.inputs if v is not None and v not in made)
-    constants = {v.node: None for v in needed if v.node is not None and v.node.op is CONSTANT}
-    inputs = [value for value in needed if value.node not in constants]
-    return _Piece(part(f"{graph.name}_{number}", graph, inputs, [*constants, *nodes], outputs), inputs, outputs, False)
+    made, inputs = cut_out(f"{graph.name}_{number}", graph, nodes, outputs)
+    return _Piece(made, inputs, outputs, False)
 
 
 def fitting(graph: Graph, donatable: Sequence[int]) -> tuple[int, ...]:

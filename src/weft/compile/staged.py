@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 from jax.sharding import Mesh, NamedSharding
 
-from weft.cache.mixing import primes
 from weft.compile.listing import known_digest
 from weft.compile.schedule import Job, scheduled
 from weft.core.primitive import ACROSS, Primitive
@@ -26,7 +25,8 @@ from weft.parallel import placement
 from weft.parallel.crossing import here
 from weft.parallel.placement import CONSTRAINT, Place, sharding
 from weft.parallel.stages import STAGE
-from weft.passes.rewrite import copy_graph, graphs_of, part, rewrite
+from weft.parallel.strategies import grid
+from weft.passes.rewrite import copy_graph, cut_out, graphs_of, rewrite
 
 #: the graphs of parts, each for one stage
 _ALONE: Final[weakref.WeakSet[Graph]] = weakref.WeakSet()
@@ -269,11 +269,7 @@ def _part(graph: Graph, stage: int | None, nodes: list[Node], users: dict[Value,
     outputs = [
         v for node in nodes for v in node.outputs if v in results or any(user not in inside for user in users[v])
     ]
-    own = {v for node in nodes for v in node.outputs}
-    needed = dict.fromkeys(v for node in nodes for v in node.inputs if v is not None and v not in own)
-    constants = {v.node: None for v in needed if v.node is not None and v.node.op is CONSTANT}
-    inputs = [v for v in needed if v.node not in constants]
-    alone = part(f"{graph.name}_stage_{stage}", graph, inputs, [*constants, *nodes], outputs)
+    alone, inputs = cut_out(f"{graph.name}_stage_{stage}", graph, nodes, outputs)
     where = stage if stage is not None else here()
     size = placement.count() // placement.stages()
 
@@ -294,14 +290,10 @@ class Move:
 
     Args:
         stage: the stage.
-        stages: how many there are.
     """
 
-    def __init__(self, stage: int, stages: int) -> None:
-        size = placement.count() // stages
-        sizes = primes(size)
-        names = tuple([f"d{i}" for i in range(len(sizes))])
-        self.whole = sharding(Place(sizes, names, (), ()).at(stage))
+    def __init__(self, stage: int) -> None:
+        self.whole = sharding(Place(*grid(), ()).at(stage))
         self.devices = self.whole.device_set
         self._others: dict[Any, NamedSharding] = {}
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import jax
 
@@ -16,10 +14,7 @@ from weft.ir.graph import Graph, Value
 from weft.ir.text import format_graph
 from weft.ir.types import TOKEN
 from weft.parallel import crossing, spanning
-from weft.parallel.placement import CONSTRAINT, Place
-
-#: where an object lies in the memory of one process
-_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+from weft.parallel.placement import CONSTRAINT, Place, sharding
 
 
 def graphs_of_parts(parts: Sequence[Part]) -> list[Graph]:
@@ -57,8 +52,7 @@ class StagedRun:
         self._graph = graph
         self._parts = list(zip(parts, functions, strict=True))
         self._name = graph.name
-        text = _ADDRESS.sub("", format_graph(graph, locations=False))
-        self._digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        self._digest = spanning.digest_of(format_graph(graph, locations=False))
         constants = [(n.outputs[0], n.attrs[0]) for n in graph.nodes if n.op is CONSTANT]
         arrays = embedded(list(enumerate([literal for _, literal in constants])))
         self._constants = [(value, array) for (value, _), (_, array) in zip(constants, arrays, strict=True)]
@@ -79,7 +73,8 @@ class StagedRun:
         stages: dict[Value, int | None] = {}
         for value, array in zip(self._graph.params, arrays, strict=True):
             values[value], stages[value] = spanning.for_this(array), crossing.stage_of(array)
-        there: dict[tuple[Value, int], Any] = {}
+        #: what has crossed, by value and stage
+        there: dict[Value, dict[int, Any]] = {}
         for (part, function), dead in zip(self._parts, self._dead, strict=True):
             stage = part.stage
             if stage is None:  # computed where what it computes with is
@@ -88,15 +83,14 @@ class StagedRun:
                 self._bring(part.inputs, stage, values, stages, there)
             stages.update(dict.fromkeys(part.outputs, stage))
             if stage is None or stage == here:
-                operands = [there[v, stage] if (v, stage) in there else values[v] for v in part.inputs]  # type: ignore[index]
+                operands = [there[v][here] if here in there.get(v, ()) else values[v] for v in part.inputs]
                 with spanning.among(crossing.ranks_of(here)):
                     results = function(*operands)
                 values.update(zip(part.outputs, results, strict=True))
             self._go_on(part, values, stages)
             for value in dead:
                 values.pop(value, None)
-                for moved in [key for key in there if key[0] is value]:
-                    del there[moved]
+                there.pop(value, None)
         return self._results(values, stages)
 
     def _go_on(self, part: Part, values: dict[Value, Any], stages: dict[Value, int | None]) -> None:
@@ -115,22 +109,23 @@ class StagedRun:
         stage: int,
         values: dict[Value, Any],
         stages: dict[Value, int | None],
-        there: dict[tuple[Value, int], Any],
+        there: dict[Value, dict[int, Any]],
     ) -> None:
         """Let a stage have what others have."""
         by_source: dict[int, list[Value]] = {}
         for value in needed:
             source = stages.get(value)
-            if source is not None and source != stage and (value, stage) not in there and value.type is not TOKEN:
+            if source is not None and source != stage and stage not in there.get(value, ()) and value.type is not TOKEN:
                 by_source.setdefault(source, []).append(value)
         here = crossing.here()
         for source, found in sorted(by_source.items()):
             if here in (source, stage):
                 types = [(value.type.shape, value.type.dtype.np_dtype) for value in found]  # type: ignore[union-attr]
                 moved = crossing.cross([values.get(value) for value in found], types, source, stage)
-                there.update(zip([(value, stage) for value in found], moved, strict=False))
+                for value, array in zip(found, moved, strict=False):
+                    there.setdefault(value, {})[stage] = array
             for value in found:
-                there.setdefault((value, stage), None)
+                there.setdefault(value, {}).setdefault(stage, None)
 
     def _results(self, values: dict[Value, Any], stages: dict[Value, int | None]) -> tuple[Any, ...]:
         """What the graph gives: what lies in a place stays there, and the rest all processes get."""
@@ -147,9 +142,9 @@ class StagedRun:
                 found[value] = values.get(value, ())
             elif node.op is CONSTRAINT and node.attrs[2]:
                 kind: Any = value.type
-                place = Place(*node.attrs)
+                where = sharding(Place(*node.attrs))
                 found[value] = (
-                    values[value] if stage == here else crossing.elsewhere(kind.shape, kind.dtype.np_dtype, place)
+                    values[value] if stage == here else spanning.nothing_of(kind.shape, kind.dtype.np_dtype, where)
                 )
             else:
                 shared.setdefault(stage, []).append(value)

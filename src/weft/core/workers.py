@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -43,6 +43,19 @@ def enlist(thread: threading.Thread, quiet: bool = False) -> None:
     _enlisted.add(thread)
     if quiet:
         _quiet.add(thread)
+
+
+def start_quietly(target: Callable[[], None], name: str) -> threading.Thread:
+    """Start a thread of the library that runs nothing of the program, and does not keep it from ending.
+
+    Args:
+        target: what it does.
+        name: of the thread.
+    """
+    thread = threading.Thread(target=target, name=name, daemon=True)
+    enlist(thread, quiet=True)
+    thread.start()
+    return thread
 
 
 def is_harmless(thread: threading.Thread) -> bool:

@@ -144,8 +144,8 @@ class _Batches(Described, Cell):
     def construct(self, *inputs: Any, **named: Any) -> Any:
         total = None
         for part in range(self.parts):
-            others = {name: at_stage(self._part(value, part), None, part) for name, value in named.items()}
-            out = self.network(*[at_stage(self._part(value, part), None, part) for value in inputs], **others)
+            parts = at_stage([self._part(value, part) for value in (*inputs, *named.values())], None, part)
+            out = self.network(*parts[: len(inputs)], **dict(zip(named, parts[len(inputs) :], strict=True)))
             total = out if total is None else total + out
         return total
 

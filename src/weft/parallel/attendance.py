@@ -23,7 +23,7 @@ from typing import Any, Final, NoReturn
 
 from weft import _jax_compat
 from weft.core.tracebacks import WEFT
-from weft.core.workers import enlist
+from weft.core.workers import start_quietly
 from weft.parallel.coordinator import Coordinator
 from weft.parallel.wire import Line
 
@@ -94,9 +94,7 @@ class Attendance:
         Raises:
             ProcessFault: one of them has failed, or does not come.
         """
-        alive = threading.Thread(target=self._beat, name="weft-alive", daemon=True)
-        enlist(alive, quiet=True)
-        alive.start()
+        start_quietly(self._beat, "weft-alive")
         hook = sys.excepthook
 
         def note(kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None) -> None:

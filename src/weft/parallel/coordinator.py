@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from weft._jax_compat import APART, FINDING, REACHING
-from weft.core.workers import enlist
+from weft.core.workers import start_quietly
 from weft.parallel.wire import PIECE, Lines, is_here, line_of, parted
 
 #: seconds without a sign of life after which a process is gone, if others wait for it: where a launcher sees whether it
@@ -130,9 +130,7 @@ class Coordinator:
         self._wake, woken = socket.socketpair()
         self._selector.register(woken, selectors.EVENT_READ)
         self._woken = woken
-        self._thread = threading.Thread(target=self._serve, name="weft-coordinator", daemon=True)
-        enlist(self._thread, quiet=True)
-        self._thread.start()
+        self._thread = start_quietly(self._serve, "weft-coordinator")
 
     def close(self) -> None:
         """End it; all who are connected notice."""

@@ -18,15 +18,20 @@ from weft.parallel.processes import processes
 _STAGE, _DEVICES = "stage", "devices"
 
 
+def _size() -> int:
+    """Processes of a stage."""
+    return processes().count // placement.stages()
+
+
 def ranks_of(stage: int) -> tuple[int, ...]:
     """The processes of a stage."""
-    size = processes().count // placement.stages()
+    size = _size()
     return tuple(range(stage * size, (stage + 1) * size))
 
 
 def here() -> int:
     """The stage of this process; 0 in a program of one process."""
-    return 0 if processes().count == 1 else processes().rank // (processes().count // placement.stages())
+    return 0 if processes().count == 1 else processes().rank // _size()
 
 
 def stage_of(array: Any) -> int | None:
@@ -34,7 +39,7 @@ def stage_of(array: Any) -> int | None:
     if not spanning.is_in_part(array) or spanning.is_for_any(array):
         return None
     first = next(iter(array.sharding.mesh.devices.flat))
-    return int(first.process_index) // (processes().count // placement.stages())
+    return int(first.process_index) // _size()
 
 
 def _place(shape: Sequence[int], stage: int) -> Place:
@@ -43,11 +48,6 @@ def _place(shape: Sequence[int], stage: int) -> Place:
     whole = Place((len(ranks),), (_DEVICES,), ranks, ((),) * len(shape))
     rows = whole._replace(dims=((_DEVICES,), *whole.dims[1:]))
     return rows if rows.fits(tuple(shape)) else whole
-
-
-def elsewhere(shape: tuple[int, ...], dtype: Any, place: Place) -> Any:
-    """An array of which this process has nothing."""
-    return jax.make_array_from_single_device_arrays(shape, placement.sharding(place), [], dtype=dtype)
 
 
 def cross(arrays: Sequence[Any], types: Sequence[tuple[tuple[int, ...], Any]], source: int, target: int) -> list[Any]:
@@ -100,13 +100,10 @@ def shared(arrays: Sequence[Any], types: Sequence[tuple[tuple[int, ...], Any]], 
 
 def _laid(array: Any, place: Place) -> Any:
     """A value of this stage by rows."""
-    where = placement.sharding(place)
     if len(place.ranks) == 1:
         return array
-    if spanning.spans(array) and array.sharding.is_equivalent_to(where, array.ndim):
-        return array
     with spanning.among(place.ranks):
-        return spanning.moved(array, where)
+        return spanning.moved(array, placement.sharding(place))
 
 
 @functools.cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import queue
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from weft.core.primitive import ACROSS, Primitive
-from weft.core.workers import enlist
+from weft.core.workers import start_quietly
 from weft.parallel.processes import attending
 
 #: the axis of devices that the implementations of exchanges name
@@ -151,7 +150,5 @@ def _worker(group: tuple[int, ...]) -> queue.SimpleQueue[Any]:
             except BaseException as error:
                 results.put(((None, error),))
 
-    thread = threading.Thread(target=work, name="weft-exchange", daemon=True)
-    enlist(thread, quiet=True)
-    thread.start()
+    start_quietly(work, "weft-exchange")
     return jobs

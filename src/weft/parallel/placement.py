@@ -108,8 +108,11 @@ def stages() -> int:
     Raises:
         ValueError: each of them cannot have as many devices.
     """
-    there, asked = count(), int(get_auto_parallel_context("pipeline_stages"))
-    if there == 1 or get_auto_parallel_context("parallel_mode") == ParallelMode.STAND_ALONE:
+    asked = int(get_auto_parallel_context("pipeline_stages"))
+    if asked == 1 or get_auto_parallel_context("parallel_mode") == ParallelMode.STAND_ALONE:
+        return 1
+    there = count()
+    if there == 1:
         return 1
     if there % asked:
         raise ValueError(f"pipeline_stages={asked} does not divide the {there} devices that there are")

@@ -114,7 +114,7 @@ def assembled(sharding: Any, shape: tuple[int, ...], dtype: Any, read: Callable[
         read: gives the elements of a part, in memory that nobody writes afterwards.
     """
     if not sharding.addressable_devices:
-        return jax.make_array_from_single_device_arrays(shape, sharding, [], dtype=dtype)
+        return spanning.nothing_of(shape, dtype, sharding)
     return jax.make_array_from_callback(shape, sharding, lambda index: read(box_of(index, shape)))
 
 

@@ -57,6 +57,11 @@ def among(group: tuple[int, ...]) -> Iterator[None]:
 _NAMED: Final = 6
 
 
+def digest_of(text: str) -> str:
+    """What tells the text of a program from others, the same in all processes."""
+    return hashlib.sha256(_ADDRESS.sub("", text).encode()).hexdigest()[:12]
+
+
 def spans(array: Any) -> bool:
     """Whether an array has parts on devices of other processes."""
     return isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) and not array.is_fully_addressable
@@ -83,8 +88,8 @@ class Spanning:
         if self._known is None:
             text = self.text()
             if text is None:  # code of the program takes part: what JAX makes of it
-                text = _ADDRESS.sub("", str(jax.make_jaxpr(self.function._fun)(*arrays)))
-            self._known = hashlib.sha256(text.encode()).hexdigest()[:12]
+                text = str(jax.make_jaxpr(self.function._fun)(*arrays))
+            self._known = digest_of(text)
         return self._known
 
     def __call__(self, *arrays: Any) -> Any:
@@ -291,10 +296,21 @@ def moved(array: Any, where: NamedSharding) -> Any:
         if array.sharding.device_set != where.device_set:
             array = whole(array)
     if not where.addressable_devices:  # those of another stage of a pipeline have it
-        return jax.make_array_from_single_device_arrays(array.shape, where, [], dtype=array.dtype)
+        return nothing_of(array.shape, array.dtype, where)
     agree(said(f"a move to {where.spec}", [array]), tuple(sorted(map(_rank, where.device_set))))
     elements = np.asarray(array)
     return jax.make_array_from_callback(elements.shape, where, lambda part: elements[part])
+
+
+def nothing_of(shape: tuple[int, ...], dtype: Any, where: Any) -> Any:
+    """An array that other processes have.
+
+    Args:
+        shape: of the whole.
+        dtype: its element type.
+        where: its layout, over devices of others.
+    """
+    return jax.make_array_from_single_device_arrays(shape, where, [], dtype=dtype)
 
 
 @functools.cache

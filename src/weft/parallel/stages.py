@@ -18,8 +18,8 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Parameter
 from weft.core.transparency import keeps
 from weft.parallel import placement
-from weft.parallel.placement import Place
-from weft.parallel.strategies import grid, leaves, replaced
+from weft.parallel.spreading import whole
+from weft.parallel.strategies import leaves, replaced
 
 
 def _derivative(value: Any, out: Any, dout: Any, **mark: Any) -> Any:
@@ -87,9 +87,8 @@ def hold(stage: int, cell: Any) -> None:
     """
     if placement.stages() == 1 or trace.current() is None:
         return
-    sizes, names, ranks = grid()
     for parameter, _ in _stages_of(stage, cell):
-        placement.adopt(parameter, Place(sizes, names, ranks, ((),) * parameter.ndim))
+        placement.adopt(parameter, whole(parameter))
 
 
 def _stages_of(stage: int, cell: Any) -> list[tuple[Parameter, int]]:

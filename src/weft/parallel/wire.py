@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from weft.core.workers import enlist
+from weft.core.workers import start_quietly
 
 #: seconds between two tries to reach somebody who is not there yet
 _AGAIN: Final = 0.2
@@ -99,9 +99,7 @@ class Line:
             self.close()
             told(None)
 
-        thread = threading.Thread(target=read, name=name, daemon=True)
-        enlist(thread, quiet=True)
-        thread.start()
+        start_quietly(read, name)
 
     def close(self) -> None:
         """End the connection."""

@@ -138,6 +138,25 @@ def part(name: str, joint: Graph, params: Sequence[Value], nodes: Sequence[Node]
     return part
 
 
+def cut_out(name: str, graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value]) -> tuple[Graph, list[Value]]:
+    """Nodes as a graph of their own, with the constants that they use.
+
+    Args:
+        name: of the graph that is made.
+        graph: the graph that has the nodes.
+        nodes: in their order.
+        outputs: values of theirs, one for each output.
+
+    Returns:
+        tuple: the graph, and a value of `graph` for each of its parameters.
+    """
+    made = {value for node in nodes for value in node.outputs}
+    needed = dict.fromkeys(v for node in nodes for v in node.inputs if v is not None and v not in made)
+    constants = {v.node: None for v in needed if v.node is not None and v.node.op is CONSTANT}
+    inputs = [value for value in needed if value.node not in constants]
+    return part(name, graph, inputs, [*constants, *nodes], outputs), inputs
+
+
 def silenced(graph: Graph) -> Graph:
     """A copy without IO, to compute again what was computed before: tokens pass through."""
     result = copy_graph(graph)

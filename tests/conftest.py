@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 
 import jax
@@ -20,13 +22,18 @@ settings.load_profile("weft")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what XLA compiles in pytest's cache: workers, processes and the next run find it there; never at home."""
+    """Keep what XLA compiles in pytest's cache: workers, processes and the next run find it there; never at home.
+
+    A run without that cache has a folder of its own, so that all tests see the same settings.
+    """
     if hasattr(config, "workerinput"):
         return  # a worker has the environment of the process that started it
     if config.pluginmanager.has_plugin("cacheprovider"):
-        os.environ["MS_COMPILER_CACHE_PATH"] = str(config.cache.mkdir("compiled"))
+        folder = str(config.cache.mkdir("compiled"))
     else:
-        os.environ["MS_COMPILER_CACHE_ENABLE"] = "0"
+        folder = tempfile.mkdtemp(prefix="weft-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ["MS_COMPILER_CACHE_PATH"] = folder
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks

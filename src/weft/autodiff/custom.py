@@ -198,15 +198,22 @@ def fitted(given: Any, args: tuple[Any, ...], likes: Sequence[Tensor], name: str
         args: the arguments; what stands in them for tensors does not matter.
         likes: their tensors.
         name: of the user's function, for errors.
+
+    Raises:
+        RuntimeError: there are more gradients than arguments, or none for one that is or has a tensor.
     """
-    if len(args) == 1 and not (isinstance(given, (tuple, list)) and len(given) == 1):
+    several = isinstance(given, (tuple, list)) and (len(given) == 1 or isinstance(args[0], Tensor))
+    if len(args) == 1 and not several:
         given = (given,)
     if not isinstance(given, (tuple, list)):
         raise TypeError(
             f"{name} must return a tuple with a gradient for each of the {len(args)} inputs, not {type(given).__name__}"
         )
-    if len(given) > len(args):
-        raise ValueError(f"{name} returned {len(given)} gradients for {len(args)} inputs")
+    if len(given) > len(args) or any(tensors_of(arg) for arg in args[len(given) :]):
+        raise RuntimeError(
+            f"{name} returned {len(given)} gradient{'s'[: len(given) != 1]} for {len(args)} "
+            f"input{'s'[: len(args) != 1]}; None stands for a gradient that is zero"
+        )
     raw: list[Any] = []
     for i, arg in enumerate(args):
         raw.extend(_spread(arg, given[i] if i < len(given) else None, i, name))

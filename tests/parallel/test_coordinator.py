@@ -13,6 +13,7 @@ import pytest
 from weft._jax_compat import APART, FINDING, REACHED, REACHING, TOGETHER
 from weft.parallel import coordinator as coordinating
 from weft.parallel.coordinator import Coordinator
+from weft.parallel.differing import Differing
 from weft.parallel.wire import Line, Lines, line_of
 
 
@@ -83,6 +84,36 @@ def test_what_is_different_is_told_of_all(ranks: list[Speaker]) -> None:
         ranks[rank].say("meet", [0, 1, 2], 1, what, f"a.py:{rank}", None)
     for one in ranks:
         assert "rank 1: AllReduce (a.py:1)\n  rank 2: AllGather (a.py:2)" in one.fault()
+
+
+@pytest.mark.parametrize("answering", [(0, 1, 2), (0, 2), ()])
+def test_the_first_difference_is_told(ranks: list[Speaker], answering: tuple[int, ...]) -> None:
+    """Those that come with something else say in full what it is; what stands in a line behind ``  # `` may differ."""
+    for rank, what in enumerate(("run 7a", "run 7a", "run 7b")):
+        ranks[rank].say("meet", [0, 1, 2], 1, what, f"a.py:{rank}", None)
+    for rank in answering:
+        assert ranks[rank].hears("differ") == [[0, 1, 2], 1]
+        lines = [
+            "operand 0: f32[2]",
+            f"%1 = Relu(%0)  # a.py:{rank}",
+            f"%2 = Scale(%1) {{by={3 + rank // 2}}}  # a.py:4",
+        ]
+        ranks[rank].say("told", [0, 1, 2], 1, lines if rank < 2 else [*lines, "%3 = Neg(%2)"])
+    wanted = "\nthe first difference:\n  rank 0: %2 = Scale(%1) {by=3}  # a.py:4\n  rank 2: %2 = Scale(%1) {by=4}"
+    for one in ranks:
+        fault = one.fault()
+        assert "rank 0: run 7a (a.py:0)\n  rank 1: run 7a (a.py:1)\n  rank 2: run 7b (a.py:2)" in fault
+        assert (wanted in fault) == (0 in answering)
+
+
+def test_what_differs_in_long_lines_is_shown() -> None:
+    came = {rank: (f"run {rank}", "a.py:1", None) for rank in range(2)}
+    lines = {rank: [f"{'a' * 300}{rank}{'b' * 500}  # a.py:1"] for rank in range(2)}
+    told = Differing((0, 1), 1, came, 0.0, lines).told()
+    assert all(f"{'a' * 80}{rank}{'b' * 100}" in told for rank in range(2))
+    assert max(map(len, told.splitlines())) < 400
+    lines[1] = lines[0][:0]
+    assert "rank 1: nothing more" in Differing((0, 1), 1, came, 0.0, lines).told()
 
 
 def test_the_first_fault_is_the_only_one(coordinator: Coordinator, ranks: list[Speaker]) -> None:

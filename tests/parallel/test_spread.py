@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -190,12 +191,17 @@ def test_networks_spread_over_processes_equal_one(tmp_path: Path, workers: int, 
     equal_to_one_process(tmp_path, workers, "spanning", kind, rtol=1e-5, atol=1e-6)
 
 
-def disagree(tmp_path: Path, program: Path, line: int) -> None:
-    """Two processes of a program come to different operations in one of its lines, which all logs name."""
+def disagree(tmp_path: Path, program: Path, line: int, differences: Sequence[str]) -> None:
+    """Two processes of a program come to different operations in one of its lines, which all logs name, and with it
+    what is different.
+    """
     status, logs, said = launched(tmp_path, 2, str(program.with_suffix("")))
     assert status != 0
     assert "different operations" in said
-    assert all(f"{program.name}:{line}" in log for log in logs)
+    for log in logs:
+        assert f"{program.name}:{line}" in log
+        told = log.partition("the first difference:")[2]
+        assert all(difference in told for difference in differences), log
 
 
 def test_values_that_should_be_the_same_in_all_processes(tmp_path: Path) -> None:
@@ -209,7 +215,7 @@ def test_values_that_should_be_the_same_in_all_processes(tmp_path: Path) -> None
         "w = Parameter(Tensor([[1.0, 2.0], [3.0, 4.0 + comm.get_rank()]]), name='w')\n"
         "print(ops.MatMul().shard(((2, 1), (1, 1)))(Tensor([[1.0, 2.0], [3.0, 4.0]]), w))\n"
     )
-    disagree(tmp_path, program, 7)
+    disagree(tmp_path, program, 7, ("[[1.0, 2.0], [3.0, 4.0]]", "[[1.0, 2.0], [3.0, 5.0]]"))
 
 
 def test_a_layout_in_a_graph_is_agreed_on(tmp_path: Path) -> None:
@@ -227,7 +233,32 @@ def test_a_layout_in_a_graph_is_agreed_on(tmp_path: Path) -> None:
         "mine = grid('None', 'a') if comm.get_rank() == 0 else grid('a')\n"
         "print(jit(lambda a: reshard(a * 2, mine))(x))\n"
     )
-    disagree(tmp_path, program, 11)
+    disagree(tmp_path, program, 11, ("ShardingConstraint",))
+
+
+def test_what_differs_in_steps_of_training_is_named(tmp_path: Path) -> None:
+    program = tmp_path / "steps.py"
+    lines = [
+        "import sys",
+        "import numpy as np",
+        "from weft import GRAPH_MODE, Tensor, nn, set_context, set_seed",
+        "from weft.parallel import communication as comm",
+        "from weft import context",
+        "comm.init()",
+        "context.set_auto_parallel_context(parallel_mode='semi_auto_parallel')",
+        "set_context(mode=GRAPH_MODE)",
+        "set_seed(1)",
+        "net = nn.SequentialCell(nn.Dense(8, 16), nn.Dense(16, 4))",
+        "optimizer = nn.Adam(net.trainable_params(), {rate}, eps={eps})",
+        "step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)",
+        "x, y = Tensor(np.ones((4, 8), np.float32)), Tensor(np.ones((4, 4), np.float32))",
+        "for _ in range(2): step(x, y)",
+    ]
+    mine = "0.5 if comm.get_rank() else 0.25"
+    program.write_text("\n".join(lines).format(rate=mine, eps=0.5))
+    disagree(tmp_path, program, 14, ("(%learning_rate)", "which is 0.25", "which is 0.5"))
+    program.write_text("\n".join(lines).format(rate=0.5, eps=mine))
+    disagree(tmp_path, program, 14, ("AdamUpdate", "0.9, 0.999, 0.25", "0.9, 0.999, 0.5"))
 
 
 def test_tensors_on_grids_of_different_processes_are_not_mixed(tmp_path: Path) -> None:

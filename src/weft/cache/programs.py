@@ -41,6 +41,7 @@ def compiled(
     laid_out: tuple[Any, ...] | None = None,
     spreads: bool = False,
     around: Callable[[], contextlib.AbstractContextManager[Callable[[Spread], None] | None]] = contextlib.nullcontext,
+    graph: Callable[[], Any] | None = None,
 ) -> Callable[..., Any]:
     """`jax.jit` of a function, which JAX traces only where no earlier process has compiled it.
 
@@ -53,6 +54,7 @@ def compiled(
         spreads: whether it lays arrays out over several devices.
         around: makes a context in which a program is made or loaded; what it gives is told of one over several
             devices.
+        graph: gives the graph that it computes, for messages; None for one that has none.
 
     Example:
         >>> import numpy as np
@@ -82,18 +84,21 @@ def compiled(
             _store.put(name, json.dumps(program, separators=(",", ":")).encode())
 
     called = loading(jitted, find, keep, around, Mixing(function, tuple(donated), laid_out))
-    return called if _called_by is None else _called_by(called, text, spreads)
+    return called if _called_by is None else _called_by(called, text, spreads, graph)
 
 
-#: what runs compiled functions in place of themselves: made of a function, its text and whether it lays arrays out
-_called_by: Callable[[Any, Callable[[], str | None], bool], Any] | None = None
+#: what runs compiled functions in place of themselves: made of a function, its text, whether it lays arrays out, and
+#: what gives its graph
+_Caller = Callable[[Any, Callable[[], str | None], bool, Callable[[], Any] | None], Any]
+_called_by: _Caller | None = None
 
 
-def call_by(caller: Callable[[Any, Callable[[], str | None], bool], Any]) -> None:
+def call_by(caller: _Caller) -> None:
     """Set what is called in place of the functions that are compiled from now on.
 
     Args:
-        caller: gives it, made of a function, what says what that computes, and whether it lays arrays out.
+        caller: gives it, made of a function, what says what that computes, whether it lays arrays out, and what gives
+            the graph that it computes, if it has one.
     """
     global _called_by
     _called_by = caller

@@ -102,7 +102,7 @@ class Parts:
             self.names.add(function_name(graph))
             read = functools.cache(graph.read)
             around = self._around(read, donated)
-            return compiled(_lowered_later(graph, read), lambda: graph.digest, donated, around=around)
+            return compiled(_lowered_later(graph, read), lambda: graph.digest, donated, around=around, graph=read)
         if is_chain(graph):
             return _chain(graph, donated, self)
         function = self._lowered.get(id(graph))
@@ -112,7 +112,13 @@ class Parts:
         spreads = any(node.op is CONSTRAINT for node in graph.walk())
         laid_out, around = _laid_out(graph), self._around(graph, donated)
         return compiled(
-            function, lambda: known_digest(graph), donated, laid_out=laid_out, spreads=spreads, around=around
+            function,
+            lambda: known_digest(graph),
+            donated,
+            laid_out=laid_out,
+            spreads=spreads,
+            around=around,
+            graph=lambda: graph,
         )
 
     def staged(self, graph: Graph) -> tuple[Graph, list[Part]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -66,7 +67,8 @@ class StagedRun:
                 self._dead[number].append(value)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        spanning.agree(spanning.said(f"{self._name} in {len(self._parts)} parts {self._digest}", arrays))
+        what = spanning.said(f"{self._name} in {len(self._parts)} parts {self._digest}", arrays)
+        spanning.agree(what, told=functools.partial(spanning.told_of, lambda: self._graph, arrays))
         here = crossing.here()
         values: dict[Value, Any] = dict(self._constants)
         #: the stage that has a value; None where each process has it

@@ -19,6 +19,7 @@ import threading
 import time
 import types
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from weft import _jax_compat
@@ -74,6 +75,8 @@ class Attendance:
         self._waiting: set[queue.SimpleQueue[Any]] = set()
         #: those that wait for the others of an exchange, by its group and number
         self._meeting: dict[tuple[tuple[int, ...], int], queue.SimpleQueue[Any]] = {}
+        #: what gives in full with what this one has come to them
+        self._told: dict[tuple[tuple[int, ...], int], Callable[[], list[str]]] = {}
         #: what the coordinator says when all processes are there
         self._begins: queue.SimpleQueue[Any] = queue.SimpleQueue()
         #: exchanges that are being computed, and since when
@@ -145,8 +148,14 @@ class Attendance:
         elif message[0] == "met":
             _, group, number, found = message
             waiting = self._meeting.pop((tuple(group), number), None)
+            self._told.pop((tuple(group), number), None)
             if waiting is not None:
                 waiting.put((found,))
+        elif message[0] == "differ":
+            lines: list[str] = []
+            with contextlib.suppress(Exception):  # that they differ is said without
+                lines = self._told[tuple(message[1]), message[2]]()
+            self._line.send("told", *message[1:], lines)
         elif message[0] == "fault":
             self._note(message[1])
 
@@ -210,13 +219,18 @@ class Attendance:
 
     # exchanges
 
-    def meet(self, group: tuple[int, ...], what: str, details: Any = None) -> list[Any]:
+    def meet(
+        self, group: tuple[int, ...], what: str, details: Any = None, told: Callable[[], list[str]] | None = None
+    ) -> list[Any]:
         """Wait until all processes of a group have come with the same.
 
         Args:
             group: their ranks, this one's among them.
             what: with what this one comes.
             details: what the others are told besides; JSON can write it.
+            told: gives in lines what ``what`` is short for; called, in another thread, where others came with
+                something else. The first line that differs is shown; what stands in it behind two spaces and a ``#``
+                may differ.
 
         Returns:
             list: the details of all, in the order of the group.
@@ -228,6 +242,8 @@ class Attendance:
         number = self.met[group]
         found: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._meeting[group, number] = found
+        if told is not None:
+            self._told[group, number] = told
         self._line.send("meet", group, number, what, self.place(), details)
         return list(self.wait(found))
 

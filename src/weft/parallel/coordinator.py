@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from weft._jax_compat import APART, FINDING, REACHING
 from weft.core.workers import start_quietly
+from weft.parallel.differing import Differing
 from weft.parallel.wire import PIECE, Lines, is_here, line_of, parted
 
 #: seconds without a sign of life after which a process is gone, if others wait for it: where a launcher sees whether it
@@ -122,6 +123,7 @@ class Coordinator:
         self._fault: tuple[str, int | None] | None = None
         self._fault_at = 0.0
         self._symptom: tuple[str, float] | None = None
+        self._differing: Differing | None = None
         self._idle = float(os.environ.get(IDLE, _IDLE))
         self._limit = float(os.environ.get(LIMIT, _LIMIT))
         self._peers: set[_Peer] = set()
@@ -261,11 +263,21 @@ class Coordinator:
             return
         del self._waits[group, number]
         if len({came[0] for came in wait.came.values()}) > 1:
-            lines = "".join(f"\n  rank {rank}: {came[0]} ({came[1]})" for rank, came in sorted(wait.came.items()))
-            self._declare(f"the processes came to exchange {number} of {ranks} with different operations:{lines}")
+            if self._differing is None:
+                self._differing = Differing(group, number, wait.came, time.monotonic() + _CAUSE)
+                self._send([each for rank in group if (each := self._members[rank].peer)], "differ", ranks, number)
         elif self._fault is None:
             found = [wait.came[rank][2] for rank in group]
             self._send([each for rank in group if (each := self._members[rank].peer)], "met", ranks, number, found)
+
+    def _hear_told(self, peer: _Peer, ranks: list[int], number: int, lines: list[str]) -> None:
+        """A process says in full with what it has come to an exchange to which others came with something else."""
+        self._member(peer)
+        differing = self._differing
+        if differing is not None and (differing.group, differing.number) == (tuple(ranks), number):
+            differing.lines[peer.rank or 0] = lines
+            if len(differing.lines) == len(ranks):
+                self._declare(differing.told())
 
     def _hear_fault(self, peer: _Peer, text: str) -> None:
         """A process says what is wrong."""
@@ -323,6 +335,8 @@ class Coordinator:
             if now - self._fault_at > _NEEDED:
                 self.unneeded.set()
             return
+        if self._differing is not None and now > self._differing.until:
+            self._declare(self._differing.told())
         if self._symptom is not None and now > self._symptom[1]:
             self._declare(self._symptom[0])
         if not self._all_there and now - self._began > PATIENCE:

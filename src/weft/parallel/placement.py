@@ -220,10 +220,16 @@ class _Constraint(Performed):
         return _Move(sharding(Place(*attrs)))
 
 
-def moved(array: Any, where: NamedSharding) -> Any:
-    """An array in another place. It shares no memory with the first one, which a program may be given to write to."""
+def moved(array: Any, where: NamedSharding, name: str = "") -> Any:
+    """An array in another place. It shares no memory with the first one, which a program may be given to write to.
+
+    Args:
+        array: the array.
+        where: its place.
+        name: of the Parameter whose value it is, for messages.
+    """
     if processes().count > 1:
-        return spanning.moved(array, where)
+        return spanning.moved(array, where, name)
     if isinstance(array, jax.Array) and array.sharding != where and array.sharding.device_set & where.device_set:
         array = copied(array)  # JAX lets both have what a device has of both
     return jax.device_put(array, where)
@@ -363,7 +369,7 @@ def _move_adopted(captures: bool) -> None:
         parameter = _adopted.pop()
         array = getattr(parameter, "_data", None)
         if isinstance(array, jax.Array):
-            parameter._data = moved(array, sharding(parameter.place))
+            parameter._data = moved(array, sharding(parameter.place), parameter.name)
 
 
 trace.on_activity(_move_adopted)

@@ -53,8 +53,9 @@ def among(group: tuple[int, ...]) -> Iterator[None]:
         _AMONG.group = before
 
 
-#: operands of which the types are named where processes come with different ones
+#: operands of which the types are named where processes come with different ones, and elements that are shown
 _NAMED: Final = 6
+_FEW: Final = 8
 
 
 def digest_of(text: str) -> str:
@@ -74,13 +75,17 @@ class Spanning:
         function: the function.
         text: says what it computes; None where that has no text.
         spreads: whether it lays arrays out over processes, whatever it gets.
+        graph: gives the graph that it computes; None for one that has none.
     """
 
-    def __init__(self, function: Any, text: Callable[[], str | None], spreads: bool) -> None:
+    def __init__(
+        self, function: Any, text: Callable[[], str | None], spreads: bool, graph: Callable[[], Any] | None
+    ) -> None:
         self.function = function
         self.text = text
         self.spreads = spreads
-        self._name = getattr(function, "__name__", "a program")
+        self.graph = graph
+        self._name = getattr(getattr(function, "_fun", function), "__name__", "a program")
         self._known: str | None = None
 
     def _digest(self, arrays: Sequence[Any]) -> str:
@@ -98,7 +103,8 @@ class Spanning:
             _refuse_parts(self._name, arrays)
         together_with_others = (self.spreads or any(map(spans, arrays))) and (group is None or len(group) > 1)
         if together_with_others and not any(isinstance(array, jax.core.Tracer) for array in arrays):
-            return together(f"{self._name} {self._digest(arrays)}", self.function, arrays)
+            told = functools.partial(told_of, self.graph, arrays)
+            return together(f"{self._name} {self._digest(arrays)}", self.function, arrays, told)
         return self.function(*arrays)
 
     def __getattr__(self, name: str) -> Any:
@@ -167,13 +173,16 @@ def _relabelled(array: Any, where: NamedSharding) -> Any:
     return jax.make_array_from_single_device_arrays(array.shape, where, parts)
 
 
-def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+def together(
+    name: str, function: Callable[..., Any], arrays: Sequence[Any], told: Callable[[], list[str]] | None = None
+) -> Any:
     """Run a function of arrays in all processes at once.
 
     Args:
         name: what it is, the same in all processes.
         function: compiled by JAX.
         arrays: those of this process alone are values that all have.
+        told: gives what it is in full, see `weft.parallel.attendance.Attendance.meet`.
 
     Raises:
         ProcessFault: a process is gone, or came with something else.
@@ -182,7 +191,7 @@ def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> 
     _check_one_grid(name, arrays)
     what = said(name, arrays)
     group = _processes_of(arrays)
-    attendance = agree(what, group)
+    attendance = agree(what, group, told)
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     exchange.begin(group, functools.partial(_run, function, arrays), results)
     value, error = attendance.compute(group, what, results)
@@ -215,12 +224,13 @@ def _processes_of(arrays: Sequence[Any]) -> tuple[int, ...]:
     return tuple(sorted(chosen)) or _AMONG.group or tuple(range(processes().count))
 
 
-def agree(what: str, group: tuple[int, ...] | None = None) -> Any:
+def agree(what: str, group: tuple[int, ...] | None = None, told: Callable[[], list[str]] | None = None) -> Any:
     """Make sure that processes have come to the same.
 
     Args:
         what: to what this one has.
         group: their ranks; None for those of the program in progress, or all.
+        told: gives the same in full, see `weft.parallel.attendance.Attendance.meet`.
 
     Returns:
         Attendance: by which they know of each other.
@@ -229,7 +239,7 @@ def agree(what: str, group: tuple[int, ...] | None = None) -> Any:
         ProcessFault: a process is gone, or came to something else.
     """
     attendance = attending(what)
-    attendance.meet(group or _AMONG.group or tuple(range(processes().count)), what)
+    attendance.meet(group or _AMONG.group or tuple(range(processes().count)), what, told=told)
     return attendance
 
 
@@ -240,18 +250,44 @@ def said(name: str, arrays: Sequence[Any]) -> str:
         name: of the program.
         arrays: its operands.
     """
-    kinds = [
-        "-"
-        if array is None
-        else f"{array.dtype}{list(array.shape)}{_where(array)}"
-        if spans(array) or is_in_part(array)
-        else f"{array.dtype}{list(array.shape)}={contents_of(array)}"
-        for array in arrays
-    ]
+    kinds = list(map(_kind, arrays))
     if len(kinds) > _NAMED:
         digest = hashlib.sha256(" ".join(kinds).encode()).hexdigest()[:12]
         return f"{name}({', '.join(kinds[:_NAMED])}, ... {len(kinds)} operands {digest})"
     return f"{name}({', '.join(kinds)})"
+
+
+def _kind(array: Any) -> str:
+    """What processes must agree on of an array: its type, and where it lies or, if each has it, its contents."""
+    if array is None:
+        return "-"
+    differs = _where(array) if spans(array) or is_in_part(array) else f"={contents_of(array)}"
+    return f"{array.dtype}{list(array.shape)}{differs}"
+
+
+def told_of(graph: Callable[[], Any] | None, arrays: Sequence[Any]) -> list[str]:
+    """What a process says of a program where others came with another one: each operand, then the graph.
+
+    Args:
+        graph: gives the graph, if it has one.
+        arrays: its operands.
+    """
+    program = None if graph is None else graph()
+    names = [f"%{value.name}" if value.name else "" for value in getattr(program, "params", ())]
+    if len(names) != len(arrays):
+        names = [""] * len(arrays)
+    operands = [
+        f"operand {number}{name and f' ({name})'}: {_kind(array)}{_elements(array)}"
+        for number, (name, array) in enumerate(zip(names, arrays, strict=True))
+    ]
+    return [*operands, *("" if program is None else str(program)).splitlines()]
+
+
+def _elements(array: Any) -> str:
+    """The elements of an array that each process has, if they are few."""
+    if array is None or spans(array) or is_in_part(array) or array.size > _FEW:
+        return ""
+    return f", which is {np.asarray(array).tolist()}"
 
 
 def _where(array: Any) -> str:
@@ -280,13 +316,14 @@ def _everywhere(array: Any, where: NamedSharding) -> Any:
     return jax.make_array_from_single_device_arrays(local.shape, where, [local])
 
 
-def moved(array: Any, where: NamedSharding) -> Any:
+def moved(array: Any, where: NamedSharding, name: str = "") -> Any:
     """An array laid out over processes.
 
     Args:
         array: spans them already, or is the same in each that the layout is of. Between different processes it moves
             by way of all, which all come to it.
         where: its layout.
+        name: of the Parameter whose value it is, for messages.
     """
     if spans(array) or is_in_part(array):
         if array.sharding.is_equivalent_to(where, array.ndim):
@@ -297,7 +334,9 @@ def moved(array: Any, where: NamedSharding) -> Any:
             array = whole(array)
     if not where.addressable_devices:  # those of another stage of a pipeline have it
         return nothing_of(array.shape, array.dtype, where)
-    agree(said(f"a move to {where.spec}", [array]), tuple(sorted(map(_rank, where.device_set))))
+    what = f"the Parameter {name!r}, which begins the same in all (set_seed) " if name else f"a move to {where.spec}"
+    told = functools.partial(told_of, None, [array])
+    agree(said(what, [array]), tuple(sorted(map(_rank, where.device_set))), told)
     elements = np.asarray(array)
     return jax.make_array_from_callback(elements.shape, where, lambda part: elements[part])
 

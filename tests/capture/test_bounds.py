@@ -179,7 +179,7 @@ def test_weights_are_as_they_were() -> None:
             for parameter, value in zip(state, before, strict=True):
                 np.testing.assert_array_equal(parameter.asnumpy(), value)
     report = explain(step)(x, Tensor([0, 1, 2]))
-    assert report.graphs[0].operations.get("Where")
+    assert "where it holds" in str(report.graphs[0].event.made)  # the step is none where a label is no class
     assert "in place" in str(report)  # memory of the weights is still taken over
 
 

@@ -130,7 +130,7 @@ class Primitive:
     __slots__ = (
         "name", "implementation", "attr_names", "multiple", "effect", "promotes", "commutative", "elementwise",
         "samples", "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
-        "packs", "asks", "known_as", "required", "__weakref__",
+        "packs", "asks", "known_as", "required", "conditional", "__weakref__",
     )  # fmt: skip
     table: ClassVar[dict[str, Primitive]] = {}
     #: all primitives, those without a name in the table too
@@ -184,6 +184,9 @@ class Primitive:
         self.required = required
         #: the name under which other processes know what it computes; None where code of the program's may take part
         self.known_as: str | None = None
+        #: gives for its attributes those with which it takes a condition as the last operand and, where that does not
+        #: hold, gives operands back; and the position of the one for its first result, behind which the others stand
+        self.conditional: Callable[..., tuple[tuple[Any, ...], int]] | None = None
         if register and str(getattr(implementation, "__module__", "")).startswith("weft."):
             self.known_as = name
         #: bumped when a user replaces the rule, so that compiled rules are not reused

@@ -27,7 +27,7 @@ from weft.core.primitive import Primitive
 from weft.core.sharing import share, spread
 from weft.core.tensor import Tensor, data_of, view, wrap
 from weft.core.trace import is_put_back
-from weft.ir.graph import Graph, Value
+from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state
 from weft.ops.select import WHERE
@@ -175,18 +175,69 @@ def keep_where_it_fails(
         inputs = (holds, graph.outputs[position])
         holds = graph.add_node(Primitive.table["LogicalAnd"], inputs, (), (holds.type,)).outputs[0]
     positions = Counter(position for position, _ in stored.values())
+    updates = _Updates(graph, holds)
     for position, handle in stored.values():
         _, param = externals.get(id(handle), (None, None))
         value = graph.outputs[position]
         if param is None or param.type is not value.type or position in writer.conditions or positions[position] > 1:
             continue
         if value is not param:
-            value = graph.add_node(WHERE, (holds, value, param), (), (value.type,)).outputs[0]
+            value = (
+                updates.kept(value, param) or graph.add_node(WHERE, (holds, value, param), (), (value.type,)).outputs[0]
+            )
             place = getattr(handle, "place", None)
             if place is not None:
                 value = graph.add_node(CONSTRAINT, (value,), tuple(place), (value.type,)).outputs[0]
             graph.outputs[position] = value
         writer.unchanged[param] = position
+
+
+class _Updates:
+    """Operations of a graph that can be none where a condition does not hold, as the steps of optimizers.
+
+    Args:
+        graph: the graph.
+        holds: the condition.
+    """
+
+    def __init__(self, graph: Graph, holds: Value) -> None:
+        self._graph, self._holds = graph, holds
+        self._users: dict[Value, list[Node]] = {}
+        for node in graph.walk():
+            for value in (*node.inputs, *[result for region in node.regions for result in region.outputs]):
+                if value is not None:
+                    self._users.setdefault(value, []).append(node)
+        self._made: dict[Node, Node | None] = {}
+
+    def kept(self, value: Value, param: Value) -> Value | None:
+        """What such an operation gives for a value that takes the place of a parameter; None if it comes of no such."""
+        value = _moved_from(value)
+        node = value.node
+        if node is None or not isinstance(node.op, Primitive) or node.op.conditional is None:
+            return None
+        attrs, first = node.op.conditional(*node.attrs)
+        before = node.inputs[first + value.index]
+        if before is None or _moved_from(before) is not param:
+            return None
+        if node not in self._made:
+            free = not any(map(self._is_used, node.outputs))
+            types = tuple([output.type for output in node.outputs])
+            operands = (*node.inputs, self._holds)
+            self._made[node] = self._graph.add_node(node.op, operands, attrs, types) if free else None
+        made = self._made[node]
+        return None if made is None else made.outputs[value.index]
+
+    def _is_used(self, value: Value) -> bool:
+        """Whether something is computed of a value."""
+        users = self._users.get(value, ())
+        return any(node.op is not CONSTRAINT or any(map(self._is_used, node.outputs)) for node in users)
+
+
+def _moved_from(value: Value) -> Value:
+    """What lies in the place of a value, or in several one after the other."""
+    while value.node is not None and value.node.op is CONSTRAINT and value.node.inputs[0] is not None:
+        value = value.node.inputs[0]
+    return value
 
 
 def _is_ordered_by_hash(obj: Any) -> bool:

@@ -6,7 +6,7 @@ A subclass names its state (`slots`) and gives `update`, the arithmetic of one p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from weft.core.parameters import ParameterTuple
 from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.optim.keeping import keeping
 from weft.ops.state import assign_add
 
 #: state with the shape of the parameters: attribute, initial value, or what gives it for a group
@@ -247,7 +248,10 @@ def _step_primitive(cls: type[Optimizer]) -> Primitive:
     update = cls.update
 
     def implementation(*arrays: Any, layout: Any, options: Any) -> tuple[Any, ...]:
-        count, slot_count, counter_count = layout
+        count, slot_count, counter_count, *conditional = layout
+        run: Callable[..., Sequence[Any]] = update
+        if conditional:
+            arrays, run = arrays[:-1], keeping(update, arrays[-1])
         rate, *rest = arrays
         step = rest[0].reshape(()) if counter_count else None
         rest = rest[counter_count:]
@@ -262,7 +266,7 @@ def _step_primitive(cls: type[Optimizer]) -> Primitive:
             wide = jnp.float32 if p.dtype.itemsize < 4 else p.dtype
             own = tuple([state[i].astype(wide) for state in states])
             lr, now = rate.reshape(()).astype(wide), None if step is None else step.astype(wide)
-            results = update(p.astype(wide), g.astype(wide), own, lr, now, named)
+            results = run(p.astype(wide), g.astype(wide), own, lr, now, named)
             for found, old, result in zip(new, (p, *[state[i] for state in states]), results, strict=True):
                 found.append(result.astype(old.dtype))
         return tuple([each for found in new for each in found])
@@ -270,6 +274,7 @@ def _step_primitive(cls: type[Optimizer]) -> Primitive:
     made = Primitive(
         f"{cls.__name__}GroupUpdate", implementation, attr_names=("layout", "options"), multiple=True, register=False
     )
+    made.conditional = lambda layout, options: (((*layout, "where it holds"), options), 1 + layout[2])
     if all(part.__module__.startswith("weft.") for part in (cls, update)):
         made.known_as = f"{cls.__module__}.{cls.__qualname__}"
     return made

@@ -24,6 +24,7 @@ from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.nn.learning_rate_schedule import LearningRateSchedule
+from weft.nn.optim.keeping import keeping
 from weft.ops.state import assign_add
 from weft.parallel.spreading import arrange, stages_of
 
@@ -495,7 +496,9 @@ def _step_primitive(cls: type[Optimizer]) -> Primitive:
     update, advance, in_gradient = cls.update, cls.advance, cls.decay_in_gradient
 
     def implementation(*arrays: Any, layout: Any, settings: Any) -> tuple[Any, ...]:
-        count, slot_count, rate_count, decay_count, plan, loss_scale = layout
+        count, slot_count, rate_count, decay_count, plan, loss_scale, *conditional = layout
+        holds = arrays[-1]
+        rule = keeping(update, holds) if conditional else update
         taken = iter(arrays)
 
         def take(n: int) -> tuple[Any, ...]:
@@ -524,7 +527,7 @@ def _step_primitive(cls: type[Optimizer]) -> Primitive:
                 g = g + p_wide * share
             if centralised and g.ndim > 1:
                 g = g - jnp.mean(g, axis=tuple(range(1, g.ndim)), keepdims=True)
-            results = update(
+            results = rule(
                 p_wide,
                 g,
                 tuple([s.astype(wide) for s in own]),
@@ -537,11 +540,15 @@ def _step_primitive(cls: type[Optimizer]) -> Primitive:
             new_params.append(results[0].astype(p.dtype))
             for new, old, result in zip(new_states, own, results[1:], strict=True):
                 new.append(result.astype(old.dtype))
-        return (step + 1, *scalars, *new_params, *[s for state in new_states for s in state])
+        numbers = (step + 1, *scalars)
+        if conditional:
+            numbers = tuple([jnp.where(holds, new, old) for new, old in zip(numbers, arrays, strict=False)])
+        return (*numbers, *new_params, *[s for state in new_states for s in state])
 
     made = Primitive(
         f"{cls.__name__}Update", implementation, attr_names=("layout", "settings"), multiple=True, register=False
     )
+    made.conditional = lambda layout, settings: (((*layout, "where it holds"), settings), 0)
     if all(part.__module__.startswith("weft.") for part in (cls, update, advance)):
         made.known_as = f"{cls.__module__}.{cls.__qualname__}"
     return made

@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 from jax.sharding import Mesh, NamedSharding
 
-from weft.compile.listing import known_digest
 from weft.compile.schedule import Job, scheduled
 from weft.core.primitive import ACROSS, Primitive
 from weft.core.trace import CONSTANT
@@ -26,7 +25,7 @@ from weft.parallel.crossing import here
 from weft.parallel.placement import CONSTRAINT, Place, sharding
 from weft.parallel.stages import STAGE
 from weft.parallel.strategies import grid
-from weft.passes.rewrite import copy_graph, cut_out, graphs_of, rewrite
+from weft.passes.rewrite import copy_graph, cut_out, graphs_of, rewrite, structure
 
 #: the graphs of parts, each for one stage
 _ALONE: Final[weakref.WeakSet[Graph]] = weakref.WeakSet()
@@ -84,23 +83,23 @@ def staged(graph: Graph, stages: int, scheduler: str, compact: Callable[[Graph],
     """
     size = placement.count() // stages
     graph = copy_graph(graph)
-    in_order_of_batches(graph, homes_of(graph, size))
     homes = homes_of(graph, size)
+    in_order_of_batches(graph, homes)
     users = _users(graph)
     _settle(graph, homes, users, size)
     groups = _groups(graph, homes, users)
-    made: dict[str | None, Graph] = {}
+    made: dict[Any, Graph] = {}
     parts, jobs = [], []
     maker = {node: number for number, (_, nodes) in enumerate(groups) for node in nodes}
     begun: Counter[Home] = Counter()
     for home, nodes in groups:
         found = _part(graph, home.stage, nodes, users)
         if isinstance(found.graph, Graph):
-            digest = known_digest(found.graph)
-            alone = made.get(digest)
-            if alone is None or digest is None:
+            key = home.stage, structure(found.graph)
+            alone = made.get(key)
+            if alone is None:
                 _ALONE.add(found.graph)
-                alone = made[digest] = compact(found.graph)
+                alone = made[key] = compact(found.graph)
                 _ALONE.add(alone)
             found = found._replace(graph=alone)
         needs = {maker[v.node] for v in found.inputs if v.node in maker}
@@ -168,7 +167,7 @@ def in_order_of_batches(graph: Graph, homes: dict[Value, Home]) -> None:
 
     Args:
         graph: the graph.
-        homes: the home of each value.
+        homes: the home of each value; new ones are added.
     """
     users = _users(graph)
     results = set(graph.outputs)
@@ -207,6 +206,8 @@ def in_order_of_batches(graph: Graph, homes: dict[Value, Home]) -> None:
             total, *others = [replaced.get(v, v) for v in sorted(terms(node), key=lambda v: homes[v].micro or 0)]
             for term in others:
                 made = graph.add_node(add, (total, term), node.attrs, (total.type,), (), node.location)
+                batch = max(homes[v].micro or 0 for v in made.inputs if v is not None)
+                homes[made.outputs[0]] = homes[node.outputs[0]]._replace(micro=batch)
                 total = made.outputs[0]
             replaced[node.outputs[0]] = total
     graph.outputs = [replaced.get(v, v) for v in graph.outputs]

@@ -469,6 +469,16 @@ def _load_noting(unloaded: Any) -> Any:
     return made
 
 
+def _donated_alike(*args: Any) -> Any:
+    """Which operand each result takes the memory of: XLA chooses where it lays some results out, which JAX ignores."""
+    aliases, given, donors = _donated_by_jax(*args)  # type: ignore[no-untyped-call]
+    if args[-1] is not None and None in args[-1]:
+        donors = [alias is not None or bool(donors and donors[n]) for n, alias in enumerate(aliases)]
+    return [None] * len(aliases) if donors else aliases, given, donors
+
+
+_donated_by_jax: Final = mlir._set_up_aliases
+mlir._set_up_aliases = _donated_alike
 _load_by_jax: Final = pxla.UnloadedMeshExecutable.load
 pxla.UnloadedMeshExecutable.load = _load_noting  # type: ignore[assignment,method-assign]
 

@@ -25,6 +25,7 @@ from weft.autodiff.histories import keep_history, passed_by_all
 from weft.autodiff.marks import MARK, Handed, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
 from weft.autodiff.session import cut, stopped, zeros_like
+from weft.autodiff.stand_ins import StandIns, refill
 from weft.autodiff.starts import hooks_kept_for
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
@@ -111,16 +112,20 @@ def call_with_bprop(bprop: Callable[..., Any], fn: Callable[..., Any], args: Seq
         >>> print(grad(square)(Tensor([3.0])))
         [3.]
     """
-    out = fn(*detached_all(args))
-    return attach_bprop(bprop, args, out)
+    inside = detached_all(args)
+    out = fn(*inside.given)
+    result, changed = attach_bprop(bprop, inside, out)
+    refill(changed)
+    return result
 
 
 install(call_with_bprop)
 
 
 @keeps
-def detached_all(args: Sequence[Any]) -> Any:
-    return map_tensors(stopped, tuple(args))
+def detached_all(args: Sequence[Any]) -> StandIns:
+    """Constants that stand for the arguments of a function in which nothing is differentiated."""
+    return StandIns(args, map_tensors(stopped, tuple(args)), True)
 
 
 @keeps
@@ -177,16 +182,21 @@ def on_objects(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 @keeps
-def attach_bprop(bprop: Callable[..., Any], args: Sequence[Any], out: Any) -> Any:
-    """Make a computed result the output of one tape entry whose derivative is `bprop`."""
-    args = tuple(args)
-    inputs, outputs = tensors_of(args), tensors_of(out)
+def attach_bprop(bprop: Callable[..., Any], inside: StandIns, out: Any) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Make a computed result the output of one tape entry whose derivative is `bprop`.
+
+    Returns:
+        tuple: the result, and what `weft.autodiff.stand_ins.refill` takes.
+    """
+    inputs, outputs = tensors_of(inside.args), tensors_of(out)
     if not inputs or not outputs or not may_follow(inputs if trace_module.current() is None else outputs):
+        changed = inside.hand_back(outputs, list(map(stopped, outputs)) if inside.written() else outputs)
         for tensor in outputs:
             cut(tensor)
-        return out
-    rule = BpropRule(bprop, emptied(args), emptied(out))
-    return on_tensors(out, mark((*inputs, *map(stopped, outputs)), len(outputs), rule))
+        return out, changed
+    rule = BpropRule(bprop, emptied(inside.args), emptied(out))
+    results = mark((*inputs, *map(stopped, outputs)), len(outputs), rule)
+    return on_tensors(out, results), inside.hand_back(outputs, results)
 
 
 @keeps
@@ -605,8 +615,11 @@ def cell_backward_hook(
         What `fn` returns.
     """
     watch = CellWatch(cell, tuple(hooks), tuple(pre_hooks))
-    out = fn(*watch.enter(args))
-    return watch.leave(out)
+    inside = watch.enter(args)
+    out = fn(*inside.given)
+    result, changed = watch.leave(out, inside)
+    refill(changed)
+    return result
 
 
 @keeps
@@ -630,13 +643,13 @@ class CellWatch:
         self.input_count = 0
 
     @keeps
-    def enter(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def enter(self, args: Sequence[Any]) -> StandIns:
         """The arguments, behind a mark that is the last of the cell in a backward pass."""
         args = tuple(args)
         inputs = tensors_of(args)
         self.input_count = len(inputs)
         self.inputs_followed = is_followed(inputs) is True
-        return tuple(_hooked(args, CellRule(self, False)))
+        return StandIns(args, _hooked(args, CellRule(self, False)), False)
 
     @transparent
     def run_hooks(self, grad_input: Sequence[Any], likes: Sequence[Tensor | None]) -> Sequence[Any]:
@@ -647,9 +660,19 @@ class CellWatch:
         return grad_input
 
     @keeps
-    def leave(self, out: Any) -> Any:
-        """The outputs, behind a mark that is the first of the cell in a backward pass."""
-        return _hooked(out, CellRule(self, True))
+    def leave(self, out: Any, inside: StandIns) -> tuple[Any, list[tuple[Any, Any]]]:
+        """The outputs, behind a mark that is the first of the cell in a backward pass, and what `refill` takes.
+
+        Args:
+            out: what the cell computed.
+            inside: what it was given.
+        """
+        result = _hooked(out, CellRule(self, True))
+        changed = inside.hand_back(tensors_of(out), tensors_of(result))
+        container = inside.container_of(out)
+        if container is None:
+            return result, changed
+        return container, [*[pair for pair in changed if pair[0] is not container], (container, result)]
 
     @transparent
     def run_pre_hooks(self, gradients: Sequence[Any], likes: Sequence[Tensor]) -> Sequence[Any]:

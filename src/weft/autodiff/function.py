@@ -9,11 +9,12 @@ from weft.autodiff.custom import Hole, detached_all, emptied, fitted, may_follow
 from weft.autodiff.following import is_followed
 from weft.autodiff.marks import Rule, mark
 from weft.autodiff.session import cut, stopped
+from weft.autodiff.stand_ins import StandIns, refill
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.dispatch import refuse_in_regions, stays_in_region
 from weft.core.run_number import settled
-from weft.core.tensor import Tensor, data_of
+from weft.core.tensor import Tensor
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
 
@@ -144,10 +145,11 @@ class Function:
             What `forward` returns.
         """
         ctx = FunctionContext(_needs(args))
-        given = detached_all(args)
-        before = _data_of(given)
-        out = cls.forward(ctx, *given, **kwargs)
-        return _attach(cls, ctx, args, given, before, out)
+        inside = detached_all(args)
+        out = cls.forward(ctx, *inside.given, **kwargs)
+        result, changed = _attach(cls, ctx, inside, out)
+        refill(changed)
+        return result
 
 
 @keeps
@@ -155,11 +157,6 @@ def _needs(args: Sequence[Any]) -> tuple[bool | None, ...]:
     """Whether each argument needs a gradient; None where that is not known."""
     given = [[tensor for tensor in tensors_of(arg) if tensor.dtype.category >= 2] for arg in args]
     return tuple(map(is_followed, given))
-
-
-@keeps
-def _data_of(given: Any) -> list[Any]:
-    return [data_of(tensor) for tensor in tensors_of(given)]
 
 
 class _Place(Hole):
@@ -181,14 +178,13 @@ def _place(kind: str, index: int) -> _Place:
 
 
 @keeps
-def _attach(
-    cls: type[Function], ctx: FunctionContext, args: Sequence[Any], given: Any, before: Sequence[Any], out: Any
-) -> Any:
+def _attach(cls: type[Function], ctx: FunctionContext, inside: StandIns, out: Any) -> tuple[Any, list[tuple[Any, Any]]]:
     """Make what `forward` returned the outputs of one tape entry, and let what it wrote reach the arguments."""
-    inputs, handles, outputs = tensors_of(tuple(args)), tensors_of(given), tensors_of(out)
-    written = [i for i, (handle, data) in enumerate(zip(handles, before, strict=True)) if data_of(handle) is not data]
+    inputs, outputs = tensors_of(inside.args), tensors_of(out)
     if inputs and outputs and may_follow(inputs if trace_module.current() is None else outputs):
-        places = {id(handle): _place("input", i) for i, handle in enumerate(handles) if i not in written}
+        written = set(map(id, inside.written()))
+        handles = enumerate(inside.tensors)
+        places = {id(handle): _place("input", i) for i, handle in handles if id(handle) not in written}
         places |= {id(tensor): _place("result", i) for i, tensor in enumerate(outputs)}
         others: list[Tensor] = []
 
@@ -201,7 +197,7 @@ def _attach(
 
         kept = {name: value for name, value in vars(ctx).items() if name not in _OWN}
         state = settled(map_tensors(placed, (ctx._saved, kept)))
-        rule = FunctionRule(cls, emptied(tuple(args)), emptied(out), state, ctx._needs, (len(inputs), len(others)))
+        rule = FunctionRule(cls, emptied(inside.args), emptied(out), state, ctx._needs, (len(inputs), len(others)))
         marked = mark((*inputs, *map(stopped, others), *map(stopped, outputs)), len(outputs), rule)
         constant = set(map(id, ctx._constant))
         results = [stopped(new) if id(old) in constant else new for new, old in zip(marked, outputs, strict=True)]
@@ -209,10 +205,8 @@ def _attach(
         for tensor in outputs:
             cut(tensor)
         results = outputs
-    for i in written:
-        number = next((n for n, tensor in enumerate(outputs) if tensor is handles[i]), None)
-        inputs[i].rebind(stopped(handles[i]) if number is None else results[number])
-    return on_tensors(out, results) if results is not outputs else out
+    changed = inside.hand_back(outputs, results)
+    return on_tensors(out, results) if results is not outputs else out, changed
 
 
 @keeps

@@ -20,6 +20,7 @@ from weft.core import trace as trace_module
 from weft.core.dispatch import apply, note_edges, pass_on
 from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.recording import PrimitiveNode
+from weft.core.sharing import member, share
 from weft.core.tape import SYMBOL, Edge, TapeNode, next_sequence
 from weft.core.tensor import Tensor, data_of, tracked
 from weft.core.trace import detached
@@ -78,6 +79,11 @@ def _compacted(out: Any, begun: int) -> Any:
     handles = {id(t): t for t in inner}
     places = {key: place for place, key in enumerate(handles)}
     results = _compact(list(handles.values()), begun)
+    for tensor, result in zip(handles.values(), results, strict=True):
+        known = member(tensor)
+        base = None if known is None else known.base
+        if known is not None and base is not None and not _may_repeat(base._node, begun):  # of what was there before
+            share(result, base, *known.way)
     return map_tensors(lambda t: results[places[id(t)]] if id(t) in places else t, out)
 
 

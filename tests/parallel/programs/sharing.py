@@ -86,6 +86,7 @@ def main() -> None:
         np.testing.assert_allclose(losses, expected, rtol=1e-5, err_msg=mode)
     named()
     out_of_range()
+    averages()
     print("all agree", flush=True)
 
 
@@ -110,6 +111,32 @@ def named() -> None:
         mask = Tensor((np.arange(64).reshape(8, 8) % 3).astype(np.float32))
         results.append(float(weft.jit(Pipeline(net, 4))(X, X, mask=mask)))
     np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
+
+
+def averages() -> None:
+    """A network that follows a trained one, which lies in parts: some of their tensors have parts of one shape."""
+    results = []
+    for settings in (MODES["one"], MODES["level3"], {**MODES["level3"], "dataset_strategy": "full_batch"}):
+        reset_auto_parallel_context()
+        set_auto_parallel_context(**settings)
+        weft.set_seed(1)
+        net, target = (nn.SequentialCell(nn.Dense(8, 16), nn.Dense(16, 4)) for _ in range(2))
+        optimizer = nn.SGD(net.trainable_params(), 0.1)
+        losses = weft.value_and_grad(
+            lambda x, net=net, target=target: ops.square(net(x) - target(x)).mean(), None, optimizer.parameters
+        )
+
+        @weft.jit
+        def step(x: Any, net: Any = net, target: Any = target, optimizer: Any = optimizer, losses: Any = losses) -> Any:
+            loss, gradients = losses(x)
+            optimizer(gradients)
+            for one, other in zip(target.get_parameters(), net.get_parameters(), strict=True):
+                ops.assign(one, one * 0.9 + other * 0.1)
+            return loss
+
+        results.append([float(step(X)) for _ in range(3)])
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-5)
+    np.testing.assert_allclose(results[2], results[0], rtol=1e-5)
 
 
 def out_of_range() -> None:

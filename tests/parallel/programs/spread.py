@@ -20,6 +20,8 @@ from weft.parallel import placement
 from weft.parallel.layout import Layout, place
 
 NETWORK, COMBINATIONS, STEPS, WAYS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4].split(",")
+#: in float32 rounding grows over a hundred steps: eager and compiled steps on one device come to differ by 2e-4
+FLOAT = weft.float64 if STEPS >= 100 else weft.float32
 #: says for an operator the strategy, by the name of its place; None for none
 Strategies = Callable[[str, tuple[int, ...]], Any]
 
@@ -110,7 +112,12 @@ class Recommender(nn.Cell):
         return ops.binary_cross_entropy_with_logits(score, y, ops.ones_like(score), ops.ones_like(score))
 
 
-def data(step: int) -> tuple[Tensor, Tensor]:
+def data(step: int) -> tuple[Tensor, ...]:
+    """The batch of a step."""
+    return tuple([t.astype(FLOAT) if t.dtype is weft.float32 else t for t in drawn(step)])
+
+
+def drawn(step: int) -> tuple[Tensor, Tensor]:
     random = np.random.default_rng(step)
     if NETWORK == "lenet":
         label = random.integers(0, 8, 32)
@@ -132,6 +139,8 @@ def train(way: str, strategy: Strategies, place_weights: Any = None, **settings:
     weft.set_seed(7)
     np.random.seed(7)
     net = NETWORKS[NETWORK](strategy)
+    for param in net.get_parameters():
+        param.set_dtype(FLOAT)
     if place_weights is not None:
         place_weights(net)
     optimizer = nn.Adam(net.trainable_params(), 0.003)
@@ -155,7 +164,7 @@ def agree(what: str, found: Any, expected: Any) -> None:
     for name, value in expected[1].items():
         np.testing.assert_allclose(found[1][name], value, rtol=1e-3, atol=1e-3, err_msg=f"{what}: {name}")
     print(f"{what}: losses differ by {worst:.1e}", flush=True)
-    assert worst <= 1e-5 * max(1.0, np.abs(expected[0]).max()), what
+    assert worst <= (1e-5 if FLOAT is weft.float32 else 1e-10) * max(1.0, np.abs(expected[0]).max()), what
 
 
 def at_random(seed: int) -> tuple[Strategies, Callable[[Any], None], dict[str, Any]]:

@@ -223,7 +223,7 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
 
 def _launch(options: argparse.Namespace, rest: list[str]) -> int:
     """Start the processes of this machine, and wait for them."""
-    workers = options.workers or 1
+    workers = 1 if options.workers is None else options.workers
     here = options.local_workers or workers
     first = (options.node_rank or 0) * here
     if workers < 1 or here < 1 or first + here > workers:
@@ -240,6 +240,17 @@ def _launch(options: argparse.Namespace, rest: list[str]) -> int:
         show = frozenset(range(workers)) if shown in ("all", "-1") else frozenset(map(int, shown.split(",")))
     except ValueError:
         print(f"weft launch: --show {shown}: not ranks, as 0,3 or all", file=sys.stderr)
+        return 2
+    wrong = {
+        f"--show {shown}: there is no such rank": min(show, default=0) < 0 or max(show, default=0) >= workers,
+        f"--restarts {options.restarts}: how many times, 0 or more": (options.restarts or 0) < 0,
+        f"--timeout {options.timeout}: seconds, more than 0": options.timeout is not None and options.timeout <= 0,
+        f"--master-port {options.master_port}: ports are 1 to 65535": (
+            options.master_port is not None and not 0 < options.master_port < 1 << 16
+        ),
+    }
+    for message in [message for message, is_wrong in wrong.items() if is_wrong]:
+        print(f"weft launch: {message}", file=sys.stderr)
         return 2
     if options.timeout:
         os.environ[coordinator.IDLE] = str(options.timeout)

@@ -227,7 +227,8 @@ def test_those_that_wait_for_each_other(ranks: list[Speaker]) -> None:
     say_for(ranks, 0.6, **{f"r{rank}": {"idle": 1} for rank in range(3)})
     fault = ranks[0].fault()
     assert fault.startswith("the processes wait for each other")
-    assert all(f"rank {rank} waits for it in AllReduce (a.py:{rank}, exchange 1)" in fault for rank in range(3))
+    for rank, other, group in ((0, 1, [0, 1]), (1, 2, [1, 2]), (2, 0, [0, 2])):
+        assert f"rank {rank} waits for rank {other} in AllReduce of {group} (a.py:{rank}, exchange 1)" in fault
 
 
 def test_one_that_is_busy_for_too_long(ranks: list[Speaker]) -> None:

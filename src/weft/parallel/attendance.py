@@ -25,6 +25,7 @@ from typing import Any, Final, NoReturn
 from weft import _jax_compat
 from weft.core.tracebacks import WEFT
 from weft.core.workers import start_quietly
+from weft.parallel import descendants
 from weft.parallel.coordinator import Coordinator
 from weft.parallel.wire import Line
 
@@ -39,6 +40,8 @@ _ENDS: Final = 8.0
 _TOLD: Final = 5.0
 #: processor time in a second that counts as doing something
 _BUSY: Final = 0.05
+#: the same in a beat, in the system's unit, of it and what it has started
+_UNITS: Final = 3
 #: how the names of files begin that are not the program's
 _LIBRARY: Final = (WEFT, sysconfig.get_path("stdlib"), "<frozen", "<weft", *_jax_compat.JAX_FOLDERS)
 
@@ -112,10 +115,15 @@ class Attendance:
 
     def _beat(self) -> None:
         spent, idle_since = time.process_time(), time.monotonic()
+        with_others: int | None = None
         while not self._ended.wait(_BEAT):
             now, moment = time.process_time(), time.monotonic()
             if now - spent > _BUSY * _BEAT:
-                idle_since = moment
+                idle_since, with_others = moment, None
+            else:  # what it has started may compute for it
+                before, with_others = with_others, descendants.spent(self._process)
+                if None not in (before, with_others) and with_others - before > _UNITS:  # type: ignore[operator]
+                    idle_since = moment
             spent = now
             inside = [(group, what, moment - since) for group, what, since in list(self._inside.values())]
             self._line.send("alive", moment - idle_since, self.place(), inside, _jax_compat.stage())
@@ -289,7 +297,8 @@ class Attendance:
             self._line.close()
             self._hosted.unneeded.wait()
         if self.fault is not None:  # threads may wait for ever for what does not come
-            _leave("" if self._shown else f"{ProcessFault.__qualname__}: caught by the program: {self.fault}\n")
+            caught = " caught by the program:" if self._raised.is_set() else ""
+            _leave("" if self._shown else f"{ProcessFault.__qualname__}:{caught} {self.fault}\n")
 
 
 def _leave(message: str = "") -> NoReturn:

@@ -88,10 +88,36 @@ class _Wait:
     def missing(self) -> list[int]:
         return [rank for rank in self.group if rank not in self.came]
 
+    def in_full(self) -> str:
+        """Who waits for whom, in what, and among whom."""
+        rank, (what, at, _) = next(iter(self.came.items()))
+        missing, group = _ranks(self.missing()), list(self.group)
+        return f"rank {rank} waits for {missing} in {what} of {group} ({', '.join(filter(None, (at, self.name)))})"
+
     def told(self) -> str:
         """Who waits, and in what."""
         rank, (what, at, _) = next(iter(self.came.items()))
         return f"rank {rank} waits for it in {what} ({', '.join(filter(None, (at, self.name)))})"
+
+
+def _ranks(ranks: list[int]) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"the ranks {ranks}"
+
+
+def _seconds(name: str, default: float) -> float:
+    """A number of seconds that an environment variable may say.
+
+    Raises:
+        ValueError: it is none.
+    """
+    given = os.environ.get(name)
+    try:
+        found = default if given is None else float(given)
+    except ValueError:
+        found = 0.0
+    if found > 0:
+        return found
+    raise ValueError(f"the environment variable {name}={given!r} must be a number of seconds above 0")
 
 
 class Coordinator:
@@ -124,8 +150,7 @@ class Coordinator:
         self._fault_at = 0.0
         self._symptom: tuple[str, float] | None = None
         self._differing: Differing | None = None
-        self._idle = float(os.environ.get(IDLE, _IDLE))
-        self._limit = float(os.environ.get(LIMIT, _LIMIT))
+        self._idle, self._limit = _seconds(IDLE, _IDLE), _seconds(LIMIT, _LIMIT)
         self._peers: set[_Peer] = set()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
@@ -245,7 +270,7 @@ class Coordinator:
     ) -> None:
         """A sign of life."""
         member = self._member(peer)
-        member.idle, member.at, member.stage = idle, at, stage
+        member.idle, member.at, member.stage = idle, at or member.at, stage
         member.inside = [(tuple(group), what, seconds) for group, what, seconds in inside]
         for begun, what in _STAGES.items():
             if stage >= begun:
@@ -373,7 +398,7 @@ class Coordinator:
                 allowed = f"({IDLE}={self._idle:g} says how long it may)"
                 holding = self._holding(rank, waits)
                 if not holding:
-                    cycle = "".join(f"\n  {each.told()}" for each in waits)
+                    cycle = "".join(f"\n  {each.in_full()}" for each in waits)
                     self._declare(f"the processes wait for each other since {waited:.0f} s {allowed}:{cycle}")
                 elif rank in holding:
                     self._declare(f"rank {rank} does nothing since {member.idle:.0f} s,{place}; {told} {allowed}", rank)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft.parallel.coordinator import PATIENCE, Coordinator
+from weft.parallel.descendants import adopt_orphans, descendants, spent
 from weft.parallel.processes import COORDINATOR, JOINED, RESTARTS, coordinator
 from weft.parallel.wire import Line
 
@@ -31,7 +32,6 @@ _NOISE: Final = "[Gloo] Rank "
 _TICK, _LOOK = 0.05, 0.5
 #: units of processor time between the latter that count as computing, since signs of life take some, too
 _BUSY: Final = 3
-INTERRUPTED: Final = 130
 
 
 @dataclass(slots=True)
@@ -70,14 +70,20 @@ def launch(plan: Plan) -> int:
         for one that a signal ended.
     """
     status = 0
+    try:
+        plan.log_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"weft launch: the folder of the logs: {error}", file=sys.stderr)
+        return 1
+    adopt_orphans()
     for attempt in range(plan.restarts + 1):
         try:
             run = _Run(plan, attempt)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             print(f"weft launch: the coordinator at {plan.address or 'a free port'}: {error}", file=sys.stderr)
             return 1
         status = run.wait()
-        if status in (0, INTERRUPTED) or attempt == plan.restarts:
+        if status == 0 or run.interrupted or attempt == plan.restarts:
             break
         print(f"weft launch: starting again, {plan.restarts - attempt} times more at most", file=sys.stderr)
     return status
@@ -95,8 +101,11 @@ class _Run:
             address = self.coordinator.address
         #: what is wrong, and with which process, if anything is
         self.fault: tuple[str, int | None] | None = None
+        #: the signal that told to end all, if one did
+        self.interrupted: signal.Signals | None = None
         self.line = self._watching(address, attempt)
-        plan.log_dir.mkdir(parents=True, exist_ok=True)
+        #: what descended from this process before
+        self.before = frozenset(descendants(os.getpid()))
         self.logs = {rank: plan.log_dir / f"worker_{rank}.log" for rank in self.ranks}
         #: when they are looked at next, and the processor time that they had taken before
         self.looks_at = 0.0
@@ -104,6 +113,8 @@ class _Run:
         #: they are not waited for before the end, so that their numbers stay theirs
         self.workers = {rank: self._start(rank, address, attempt) for rank in self.ranks}
         self.shown = [self.logs[rank].open(errors="replace") for rank in self.ranks if rank in plan.show]
+        for shown in self.shown if attempt else ():
+            shown.seek(0, os.SEEK_END)
 
     @property
     def ranks(self) -> range:
@@ -140,7 +151,11 @@ class _Run:
             "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2"),
         }  # fmt: skip
         environment = {name: value for name, value in os.environ.items() if name != JOINED}
-        self.logs[rank].write_bytes(b"")
+        if attempt:  # the log of the starts before says why there is another one
+            with self.logs[rank].open("a") as log_before:
+                log_before.write(f"==== start {attempt} ====\n")
+        else:
+            self.logs[rank].write_bytes(b"")
         with self.logs[rank].open("ab") as log:  # written to by the process itself, whatever happens to this one
             return subprocess.Popen(
                 plan.command, env={**environment, **told}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
@@ -157,13 +172,14 @@ class _Run:
 
     def wait(self) -> int:
         """Wait for all processes; end all when one fails."""
-        previous = signal.signal(signal.SIGTERM, lambda *_: _interrupt())
+        previous = signal.signal(signal.SIGTERM, self._interrupt)
         try:
             return self._watch()
         except KeyboardInterrupt:
+            self.interrupted = self.interrupted or signal.SIGINT
             print("weft launch: interrupted, ending all processes", file=sys.stderr)
             self._end(signal.SIGINT)
-            return INTERRUPTED
+            return 128 + self.interrupted
         finally:
             signal.signal(signal.SIGTERM, previous)
             if any(_status(worker) is None for worker in self.workers.values()):
@@ -208,10 +224,10 @@ class _Run:
 
     def _see(self, running: list[int]) -> None:
         """Tell which processes compute: they may not come to say so themselves."""
-        spent = {rank: found for rank in running if (found := _spent(self.workers[rank])) is not None}
-        if spent:
-            self.line.send("seen", [rank for rank, found in spent.items() if found > self.spent.get(rank, 0) + _BUSY])
-        self.spent = spent
+        taken = {rank: found for rank in running if (found := spent(self.workers[rank].pid)) is not None}
+        if taken:
+            self.line.send("seen", [rank for rank, found in taken.items() if found > self.spent.get(rank, 0) + _BUSY])
+        self.spent = taken
 
     def _note(self, rank: int, fault: tuple[str, int | None] | None) -> None:
         """Say in the log of a process that it was ended, and why, since it did not come to do so."""
@@ -236,18 +252,28 @@ class _Run:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(worker.pid, how)
                     os.killpg(worker.pid, signal.SIGCONT)  # one that was stopped
+            for process in self._apart():
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(process, how)
+                    os.kill(process, signal.SIGCONT)
             until = time.monotonic() + patience
             while any(_status(worker) is None for worker in self.workers.values()) and time.monotonic() < until:
                 time.sleep(_TICK / 5)
 
+    def _apart(self) -> list[int]:
+        """What the processes have started in groups of its own."""
+        workers = {worker.pid for worker in self.workers.values()}
+        found = [one for one in descendants(os.getpid()) if one not in self.before and one not in workers]
+        apart = []
+        for process in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getpgid(process) not in workers:
+                    apart.append(process)
+        return apart
 
-def _spent(worker: subprocess.Popen[bytes]) -> int | None:
-    """The processor time that a process has taken, in the system's unit; None where the system does not say."""
-    try:
-        fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return int(fields[11]) + int(fields[12])
+    def _interrupt(self, number: int, _: Any) -> None:
+        self.interrupted = signal.Signals(number)
+        raise KeyboardInterrupt
 
 
 def _status(worker: subprocess.Popen[bytes]) -> int | None:
@@ -268,7 +294,3 @@ def _ending(status: int) -> str:
         return f"was ended by {signal.Signals(-status).name}"
     except ValueError:
         return f"was ended by signal {-status}"
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt

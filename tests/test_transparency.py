@@ -123,6 +123,7 @@ OWN = {
     "weft.autodiff.recompute:_Operations.__call__",
     "weft.autodiff.rules:GraphRule.gradients",
     "weft.autodiff.session:_track",
+    "weft.nn.declared:_compute_with",
     "weft.nn.optim.keeping:_program",
     "weft.nn.optim.keeping:_program.<locals>.run",
     "weft.parallel.spanning:told_of",

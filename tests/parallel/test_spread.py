@@ -204,6 +204,16 @@ def disagree(tmp_path: Path, program: Path, line: int, differences: Sequence[str
         assert all(difference in told for difference in differences), log
 
 
+def test_operators_of_layers() -> None:
+    assert "all agree" in run("operators_of_layers")
+
+
+def test_an_exchange_of_the_program_in_a_spread_network(tmp_path: Path) -> None:
+    status, logs, said = launched(tmp_path, 2, "exchanging_spread")
+    assert status == 0, said
+    assert all("all agree" in log for log in logs)
+
+
 def test_values_that_should_be_the_same_in_all_processes(tmp_path: Path) -> None:
     program = tmp_path / "differ.py"
     program.write_text(

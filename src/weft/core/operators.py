@@ -216,6 +216,9 @@ class Operator:
         self._strategy = None if in_strategy is None and out_strategy is None else (in_strategy, out_strategy)
         _count_strategies()
         self.add_prim_attr("in_strategy", in_strategy)
+        when_spread = self.__dict__.pop("_when_spread", None)
+        if when_spread is not None:
+            when_spread(self)
         return self.add_prim_attr("out_strategy", out_strategy)
 
     @transparent

@@ -6,6 +6,9 @@ docstring says what is a member's own.
 
 from __future__ import annotations
 
+import functools
+import types
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -14,9 +17,12 @@ from typing import Any, ParamSpec, TypeVar
 
 from weft.core.declare import constructor_template
 from weft.core.describing import Described
+from weft.core.operators import Operator
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.ops._checks import bools, ints
+from weft.parallel.modes import is_in_auto_parallel_mode
+from weft.parallel.strategies import spread
 
 __all__ = [
     "Applied", "Build", "Check", "Described", "Shown", "constructor", "declared", "flag", "integer", "keep", "like",
@@ -210,7 +216,8 @@ def positive_int(cell: str, what: str, value: Any) -> int:
 class _Operator:
     """An operator of a layer, made of its settings when it is first asked for; the layer's attributes come first."""
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+        self._name = name
         self._make = make
         self._made: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
@@ -218,7 +225,51 @@ class _Operator:
         if cell is None:
             return self
         found = self._made.get(cell)
-        return self._made.setdefault(cell, self._make(cell)) if found is None else found
+        if found is None:
+            found = self._make(cell)
+            if isinstance(found, Operator):
+                found.__dict__["_when_spread"] = functools.partial(_compute_with, weakref.ref(cell), self._name)
+            found = self._made.setdefault(cell, found)
+        return found
+
+
+def _compute_with(layer: weakref.ref[Any], name: str, operator: Any) -> None:
+    """Let a layer compute with its operators from now on, since one of them is spread over devices; where it does not
+    compute with such a one, a warning says so.
+    """
+    cell = layer()
+    if cell is None or not type(cell).construct.__module__.startswith("weft."):
+        return  # the program's own `construct` calls them
+    through = getattr(type(cell), "_by_operators", None)
+    if through is None:
+        kind = type(cell).__name__
+        warnings.warn(
+            f"{kind}.{name}.shard says nothing: {kind} does not compute with this operator; spread the layer itself, "
+            f"{kind}(...).shard(in_strategy), or the operators of a Cell of your own",
+            stacklevel=3,
+        )
+        return
+    setattr(cell, name, operator)  # so that copies of the layer have it
+    cell.construct = types.MethodType(through, cell)
+
+
+def with_inputs_spread(*names: str) -> Callable[[Any, Any], Any]:
+    """How a layer computes whose operators say only how its input and its result are spread.
+
+    Args:
+        names: of the operators.
+    """
+
+    def through(layer: Any, x: Any) -> Any:
+        spread_out = [operator for name in names if (operator := getattr(layer, name))._strategy is not None]
+        for operator in spread_out if is_in_auto_parallel_mode() else ():
+            (x,) = spread(operator.name, (x,), (operator._strategy[0] or (None,))[:1])
+        out = type(layer).construct(layer, x)
+        for operator in spread_out if is_in_auto_parallel_mode() else ():
+            (out,) = spread(operator.name, (out,), (operator._strategy[1] or (None,))[:1], (), "result")
+        return out
+
+    return through
 
 
 def with_operators(**makers: Callable[[Any], Any]) -> Callable[[_Class], _Class]:
@@ -239,7 +290,7 @@ def with_operators(**makers: Callable[[Any], Any]) -> Callable[[_Class], _Class]
 
     def decorate(cls: _Class) -> _Class:
         for name, make in makers.items():
-            setattr(cls, name, _Operator(make))
+            setattr(cls, name, _Operator(name, make))
         return cls
 
     return decorate

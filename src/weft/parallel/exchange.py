@@ -75,6 +75,20 @@ class Exchange(Performed):
         return shaped._ask_jax((), inputs)
 
 
+#: what this process has of an array that may span processes; the array itself where none can
+_whole: Callable[[Any, tuple[int, ...]], Any] = lambda array, group: array  # noqa: E731
+
+
+def read_by(whole: Callable[[Any, tuple[int, ...]], Any]) -> None:
+    """Set what reads arrays that span processes.
+
+    Args:
+        whole: gives all elements of an array to this process, which comes to it with the others of a group.
+    """
+    global _whole
+    _whole = whole
+
+
 class Together:
     """An exchange with its attributes, as a function of the arrays of this process.
 
@@ -90,6 +104,7 @@ class Together:
 
     def __call__(self, *arrays: Any) -> Any:
         name = self.primitive.name.removesuffix("Across")
+        arrays = tuple([_whole(array, self.group) for array in arrays])
         attendance = attending(name)
         said = self._said(name, arrays)
         attendance.meet(self.group, said)

@@ -409,6 +409,25 @@ def whole(array: Any, group: tuple[int, ...] | None = None) -> Any:
     return array.addressable_data(0)
 
 
+def _operand(array: Any, group: tuple[int, ...]) -> Any:
+    """What an exchange of the program's own gets: the value that the processes of its group have.
+
+    Raises:
+        ValueError: the array lies in parts in processes of which some do not come to it.
+    """
+    if not spans(array) or array.is_fully_replicated:
+        return array.addressable_data(0) if spans(array) else array
+    ranks = tuple(sorted(map(_rank, array.sharding.device_set)))
+    if ranks != group:
+        raise ValueError(
+            f"an exchange among the ranks {list(group)} is given a tensor {array.dtype}{list(array.shape)} that lies "
+            f"in parts in the ranks {list(ranks)}; exchange it among all of these, or bring it to one layout with "
+            "`reshard` from weft.parallel.layout before"
+        )
+    return whole(array, group)
+
+
 if processes().count > 1:
     programs.call_by(Spanning)
     tensor_module.read_by(whole)
+    exchange.read_by(_operand)

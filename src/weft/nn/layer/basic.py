@@ -91,6 +91,14 @@ class Dense(Cell):
         out = dense(x, self.weight, self.bias)
         return self.activation(out) if self.activation_flag else out
 
+    def _by_operators(self, x: Tensor) -> Tensor:
+        shape = x.shape
+        out = self.matmul(self.reshape(x, (-1, shape[-1])), self.weight)
+        if self.has_bias:
+            out = self.bias_add(out, self.bias)
+        out = self.reshape(out, (*shape[:-1], self.out_channels))
+        return self.activation(out) if self.activation_flag else out
+
     def extend_repr(self) -> str:
         text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
         if self.has_bias:

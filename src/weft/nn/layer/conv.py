@@ -145,6 +145,10 @@ class Conv2d(_Conv, shows=("3, 8, 3", "(1, 3, 5, 5)", "(1, 8, 5, 5)")):
             self.data_format,
         )  # fmt: skip
 
+    def _by_operators(self, x: Tensor) -> Tensor:
+        out = self.conv2d(x, self.weight)
+        return out if self.bias is None else self.bias_add(out, self.bias)
+
 
 @with_operators(conv2d=_flat_convolution)
 class Conv1d(_Conv, rank=1, shows=("3, 8, 3", "(1, 3, 5)", "(1, 8, 5)")):
@@ -172,6 +176,10 @@ class Conv3d(_Conv, rank=3, shows=("1, 2, 3", "(1, 1, 3, 3, 3)", "(1, 2, 3, 3, 3
         return ops.conv3d(
             x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
         )
+
+    def _by_operators(self, x: Tensor) -> Tensor:
+        out = self.conv3d(x, self.weight)
+        return out if self.bias is None else self.bias_add(out, self.bias)
 
 
 @with_operators(conv2d_transpose=lambda layer: operations.Conv2DTranspose(layer.in_channels, **_settings(layer)))

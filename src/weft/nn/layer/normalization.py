@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, positive_int, with_operators
+from weft.nn.declared import Described, positive_int, with_inputs_spread, with_operators
 from weft.nn.initializer import initializer
 from weft.ops import operations
 from weft.ops._checks import one_of
@@ -43,6 +43,7 @@ class _BatchNorm(Described, Cell):
     """
 
     _dimensions: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    _by_operators = with_inputs_spread("bn_train", "bn_infer")
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ FAULTS = {
     "terminated": ("rank 1 was ended by SIGTERM .last seen at .*faults.py:", 143),
     "stopped": ("rank 1 gives no sign of life since 6 s; rank .* waits for it in AllReduce", 1),
     "crashes": ("rank 1 was ended by SIGSEGV .last seen at .*faults.py:", 139),
-    "aborts": ("rank 1 was aborted; it was at .*faults.py:", 1),
+    "aborts": ("rank 1 was aborted; it was at .*faults.py:", 134),
     "raises": ("rank 1 raised ValueError: bad data .*faults.py:", 1),
     "raises_beside_threads": ("rank 1 raised ValueError: bad data .*faults.py:", 1),
     "thread": ("rank 1 does nothing since 10 s, at .*faults.py:", 1),
@@ -46,9 +46,10 @@ FAULTS = {
     "order": ("the processes came to exchange|the processes wait for each other", 1),
     "skips": ("different operations", 1),
     "launcher": ("the coordinator at .* is gone", -9),
+    "library": ("rank 1 raised LinAlgError: .*faults.py:", 1),
     "disk": ("rank 1 raised OSError: .*File too large .*faults.py:", 1),
 }
-SHORT = ("killed", "raises", "ends", "sleeps", "shape", "launcher")
+SHORT = ("aborts", "killed", "library", "raises", "status", "ends", "sleeps", "shape", "launcher")
 
 
 @pytest.fixture
@@ -218,13 +219,21 @@ def test_launchers_of_several_machines_start_again_together(victim: int, tmp_pat
             machine.end()
 
 
+def test_one_that_ends_itself_before_it_was_seen_anywhere_says_where(tmp_path: Path, start) -> None:
+    program = start(2, "faults", 1, "status_before_anything", tmp_path)
+    assert program.until(lambda: program.launcher.poll() is not None, 60), program.said()
+    assert program.launcher.returncode == 5
+    line = (PROGRAMS / "faults.py").read_text().splitlines().index("    sys.exit(5)") + 1
+    assert f"rank 1 ended with status 5 (last seen at {PROGRAMS / 'faults.py'}:{line})" in program.said()
+
+
 @pytest.mark.parametrize("asked", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_what_interrupts_the_launcher_ends_all(asked: signal.Signals, tmp_path: Path, start) -> None:
     program = start(3, "faults", 1, "sleeps", tmp_path)
     assert program.until(lambda: "step 4" in program.log(1), 60), program.log(1)
     program.launcher.send_signal(asked)
     assert program.until(lambda: not program.left(), 10)
-    assert program.launcher.returncode == 130
+    assert program.launcher.returncode == 128 + asked
     assert "interrupted" in program.said()
 
 

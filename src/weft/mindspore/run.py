@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from weft.core.tracebacks import is_full, kept
 from weft.mindspore.finder import install
+from weft.parallel.processes import processes
 
 _OWN_FILES: Final = frozenset({__file__, runpy.__file__, "<frozen runpy>"})
 
@@ -98,7 +99,10 @@ def _run(body: Any) -> int:
     """Run the program; an exception that ends it is shown as Python shows it, without the frames above it."""
     try:
         body()
-    except SystemExit:
+    except SystemExit as error:
+        attendance = processes().attendance
+        if attendance is not None:
+            attendance.note_exit(error)
         raise
     except BaseException as error:
         sys.excepthook(type(error), error.with_traceback(_users(error.__traceback__)), _users(error.__traceback__))

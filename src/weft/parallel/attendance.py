@@ -13,13 +13,15 @@ import ctypes
 import os
 import queue
 import signal
+import site
 import sys
 import sysconfig
 import threading
 import time
+import traceback
 import types
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn
 
 from weft import _jax_compat
@@ -42,8 +44,11 @@ _TOLD: Final = 5.0
 _BUSY: Final = 0.05
 #: the same in a beat, in the system's unit, of it and what it has started
 _UNITS: Final = 3
-#: how the names of files begin that are not the program's
-_LIBRARY: Final = (WEFT, sysconfig.get_path("stdlib"), "<frozen", "<weft", *_jax_compat.JAX_FOLDERS)
+#: how the names of files begin that never are the program's, those of Python, and those of packages that are installed
+_COMMAND: Final = os.path.join(sysconfig.get_path("scripts"), "weft")
+_HIDDEN: Final = (WEFT, "<frozen", "<weft", _COMMAND, *_jax_compat.JAX_FOLDERS)
+_PYTHON: Final = sysconfig.get_path("stdlib")
+_INSTALLED: Final = (*site.getsitepackages(), site.getusersitepackages())
 
 
 class ProcessFault(RuntimeError):
@@ -68,8 +73,8 @@ class Attendance:
         self.rank = rank
         #: what is wrong; None while nothing is
         self.fault: str | None = None
-        #: whether the program has ended with an error, which its log shows
-        self._shown = False
+        #: whether the program has ended with an error, which its log shows, and the line at which it has ended itself
+        self._shown, self._left_at = False, ""
         #: exchanges that this process came to, by group
         self.met: Counter[tuple[int, ...]] = Counter()
         self._address, self._hosted = address, hosted
@@ -103,8 +108,8 @@ class Attendance:
         start_quietly(self._beat, "weft-alive")
         hook = sys.excepthook
 
-        def note(kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None) -> None:
-            hook(kind, error, traceback)
+        def note(kind: type[BaseException], error: BaseException, entries: types.TracebackType | None) -> None:
+            hook(kind, error, entries)
             self._shown = True
             self._fail(error)
 
@@ -135,14 +140,9 @@ class Attendance:
 
     def place(self) -> str:
         """Where the program's main thread is, in code that is not weft's."""
-        frame: types.FrameType | None
-        if threading.get_ident() == self._main:
-            frame = sys._getframe()
-        else:
-            frame = sys._current_frames().get(self._main or 0)
-        while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY):
-            frame = frame.f_back
-        return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        here = threading.get_ident() == self._main
+        frame = sys._getframe() if here else sys._current_frames().get(self._main or 0)
+        return _of_program(traceback.walk_stack(frame))
 
     # faults
 
@@ -220,10 +220,13 @@ class Attendance:
         """A library aborts the process, as it does when another process has closed a connection between them."""
         if os.getpid() != self._process:
             return
-        self.declare(f"rank {self.rank} was aborted; it was at {self.place()}", "symptom")
-        if threading.get_ident() == self._main:
+        said = f"rank {self.rank} was aborted; it was at {self.place()}"
+        self.declare(said, "symptom")
+        if threading.get_ident() != self._main:
+            threading.Event().wait()  # the program comes to raise the error, or the process ends without
+        if self.fault != said:
             self._stop(f"{self.fault}")
-        threading.Event().wait()  # the program comes to raise the error, or the process ends without
+        _say(f"weft.parallel.ProcessFault: {said}\n")
 
     # exchanges
 
@@ -286,11 +289,19 @@ class Attendance:
 
     # the end
 
+    def note_exit(self, error: SystemExit) -> None:
+        """Note where the program ends itself.
+
+        Args:
+            error: by which it does.
+        """
+        self._left_at = _where(error)
+
     def _end(self) -> None:
         if os.getpid() != self._process:
             return
         # how far it came, which the last sign of life may not say: one that has found the others keeps nobody waiting
-        self._line.send("alive", 0.0, self.place(), [], _jax_compat.stage())
+        self._line.send("alive", 0.0, self._left_at or self.place(), [], _jax_compat.stage())
         self._line.send("ended")
         self._ended.set()
         if self._hosted is not None:  # the others need it as long as they run
@@ -303,22 +314,32 @@ class Attendance:
 
 def _leave(message: str = "") -> NoReturn:
     """End the process at once, with what it has printed and a message after it."""
+    _say(message)
+    os._exit(1)
+
+
+def _say(message: str) -> None:
+    """Print a message after what the process has printed, whatever state it is in."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
     os.write(2, message.encode())
-    os._exit(1)
 
 
 def _where(error: BaseException) -> str:
     """The innermost line of the program in an error's traceback."""
+    return _of_program(reversed(list(traceback.walk_tb(error.__traceback__))))
+
+
+def _of_program(places: Iterable[tuple[types.FrameType, int]]) -> str:
+    """The first of some lines that is the program's; if there is none, of a package that is installed."""
     found = ""
-    traceback = error.__traceback__
-    while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        if not file.startswith(_LIBRARY):
-            found = f"{file}:{traceback.tb_lineno}"
-        traceback = traceback.tb_next
+    for frame, line in places:
+        file = frame.f_code.co_filename
+        if file.startswith(_INSTALLED) and not file.startswith(_HIDDEN):
+            found = found or f"{file}:{line}"
+        elif not file.startswith((*_HIDDEN, _PYTHON)):
+            return f"{file}:{line}"
     return found
 
 
@@ -327,12 +348,14 @@ _handlers: list[Any] = []
 
 
 def _on_abort(call: Any) -> None:
-    """Call a function where a library aborts the process."""
+    """Call a function before a library aborts the process."""
+    set_handler = ctypes.CDLL(None).signal
 
     def handle(number: int) -> None:
-        del number
         call()
+        set_handler(number, None)  # what the system does by itself: it ends the process
+        os.kill(os.getpid(), number)
 
     handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(handle)
     _handlers.append(handler)
-    ctypes.CDLL(None).signal(int(signal.SIGABRT), handler)
+    set_handler(int(signal.SIGABRT), handler)

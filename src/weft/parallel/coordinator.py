@@ -148,7 +148,8 @@ class Coordinator:
         self._all_there = False
         self._fault: tuple[str, int | None] | None = None
         self._fault_at = 0.0
-        self._symptom: tuple[str, float] | None = None
+        #: what was noticed of something wrong, when that is declared if its cause is not known, and by whom
+        self._symptom: tuple[str, float, int | None] | None = None
         self._differing: Differing | None = None
         self._idle, self._limit = _seconds(IDLE, _IDLE), _seconds(LIMIT, _LIMIT)
         self._peers: set[_Peer] = set()
@@ -280,7 +281,8 @@ class Coordinator:
 
     def _hear_meet(self, peer: _Peer, ranks: list[int], number: int, what: str, at: str, details: Any) -> None:
         """A process comes to an exchange."""
-        self._member(peer).at = at
+        member = self._member(peer)
+        member.at = at or member.at
         group = tuple(ranks)
         wait = self._waits.setdefault((group, number), _Wait(group, time.monotonic(), f"exchange {number}"))
         wait.came[peer.rank or 0] = (what, at, details)
@@ -312,7 +314,7 @@ class Coordinator:
     def _hear_symptom(self, peer: _Peer, text: str) -> None:
         """A process says what it notices of something that is wrong, perhaps with another one."""
         self._member(peer)
-        self._symptom = self._symptom or (text, time.monotonic() + _CAUSE)
+        self._symptom = self._symptom or (text, time.monotonic() + _CAUSE, peer.rank)
 
     def _hear_ended(self, peer: _Peer) -> None:
         """A process is about to end."""
@@ -363,7 +365,7 @@ class Coordinator:
         if self._differing is not None and now > self._differing.until:
             self._declare(self._differing.told())
         if self._symptom is not None and now > self._symptom[1]:
-            self._declare(self._symptom[0])
+            self._declare(self._symptom[0], self._symptom[2])
         if not self._all_there and now - self._began > PATIENCE:
             absent = [rank for rank, member in enumerate(self._members) if member.peer is None]
             self._declare(f"the ranks {absent} have not come since {PATIENCE:.0f} s")

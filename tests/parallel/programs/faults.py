@@ -17,6 +17,8 @@ from weft.parallel import communication as comm
 
 comm.init()
 who, how, rank = int(sys.argv[1]), sys.argv[2], comm.get_rank()
+if how == "status_before_anything" and rank == who:
+    sys.exit(5)
 context.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
 x = Tensor(np.arange(8, dtype=np.float32).reshape(2, 4))
 net = nn.Dense(4, 1)
@@ -48,6 +50,8 @@ for step in range(8):
             os.kill(os.getpid(), signal.SIGSEGV)
         if how == "aborts":
             os.abort()
+        if how == "library":
+            np.linalg.inv(np.zeros((2, 2)))
         if how == "raises":
             fail()
         if how == "raises_beside_threads":

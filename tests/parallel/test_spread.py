@@ -68,7 +68,12 @@ def test_layouts_of_tensors_parameters_and_gradients() -> None:
 
 @pytest.mark.parametrize(
     ("first", "count", "devices"),
-    [(0, 32, 8), pytest.param(100, 400, 8, marks=pytest.mark.slow), pytest.param(600, 200, 6, marks=pytest.mark.slow)],
+    [
+        (0, 32, 8),
+        (166, 1, 8),
+        pytest.param(100, 400, 8, marks=pytest.mark.slow),
+        pytest.param(600, 200, 6, marks=pytest.mark.slow),
+    ],
 )
 def test_random_strategies_of_operators(first: int, count: int, devices: int) -> None:
     assert f"all agree: {count} fit" in run("strategies", str(first), str(count), str(devices))

@@ -21,6 +21,8 @@ from weft.parallel import placement
 
 FIRST, COMBINATIONS, STEPS = map(int, sys.argv[1:4])
 WIDTH, WORDS, ROWS, LENGTH = 16, 32, 16, 6
+#: in float32 rounding grows over a hundred steps, also between eager and compiled steps on one device
+FLOAT = weft.float64 if STEPS >= 100 else weft.float32
 
 
 class Block(nn.Cell):
@@ -120,6 +122,10 @@ class Images(nn.Cell):
         return Tensor(images.astype(np.float32)), Tensor(label.astype(np.int32))
 
 
+def batch(network: Any, step: int) -> tuple[Tensor, ...]:
+    return tuple([t.astype(FLOAT) if t.dtype is weft.float32 else t for t in network.data(step)])
+
+
 def train(seed: int, alone: bool) -> tuple[Any, dict[str, Any]]:
     random = np.random.default_rng(seed)
     stages, micro = int(random.choice([2, 4, 8])), int(random.choice([1, 2, 4, 8]))
@@ -144,6 +150,8 @@ def train(seed: int, alone: bool) -> tuple[Any, dict[str, Any]]:
     weft.set_seed(7)
     np.random.seed(7)
     net: Any = network(0 if alone else stages, strategy, around)
+    for param in net.get_parameters():
+        param.set_dtype(FLOAT)
     if again and network is Words:
         for block in net.blocks[1::2]:
             block.recompute()
@@ -163,7 +171,7 @@ def train(seed: int, alone: bool) -> tuple[Any, dict[str, Any]]:
     run = weft.jit(step) if way == "jit" else step
     weft.set_context(mode=weft.GRAPH_MODE if way == "graph" else weft.PYNATIVE_MODE)
     try:
-        results = [run(*network.data(i)) for i in range(STEPS)]
+        results = [run(*batch(network, i)) for i in range(STEPS)]
     finally:
         weft.set_context(mode=weft.PYNATIVE_MODE)
     losses = [float((result[0] if scaled else result).asnumpy().sum()) for result in results]
@@ -177,7 +185,7 @@ def train(seed: int, alone: bool) -> tuple[Any, dict[str, Any]]:
             first = (param.place.ranks[0] // size) * size
             assert held <= set(range(first, first + size)), (param.name, held, param.place)
     net.set_train(False)
-    evaluated = [net(*network.data(99)), weft.jit(net)(*network.data(99))]
+    evaluated = [net(*batch(network, 99)), weft.jit(net)(*batch(network, 99))]
     values = {param.name: param.asnumpy() for param in net.get_parameters()}
     return np.array([*losses, *[float(value) for value in evaluated]]), values
 
@@ -187,7 +195,8 @@ def main() -> None:
         expected, found = train(seed, True), train(seed, False)
         worst = np.abs(found[0] - expected[0]).max()
         print(f"{seed}: losses differ by {worst:.1e}", flush=True)
-        assert worst <= 1e-5 * max(1.0, np.abs(expected[0]).max()), (found[0], expected[0])
+        most = (1e-5 if FLOAT is weft.float32 else 1e-10) * max(1.0, np.abs(expected[0]).max())
+        assert worst <= most, (found[0], expected[0])
         for name, value in expected[1].items():
             np.testing.assert_allclose(found[1][name], value, rtol=1e-3, atol=1e-3, err_msg=name)
     print("all agree", flush=True)

@@ -342,3 +342,19 @@ def test_a_setting_that_is_a_tensor_is_named(compiled: bool) -> None:
     step = jit(lambda *found: optimizer(found)) if compiled else lambda *found: optimizer(found)
     with pytest.raises(TypeError, match=r"Adam\.beta1 must be a Python number, not a Tensor"):
         step(*gradients)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_lars_within_a_step_with_loss_scale(compiled: bool) -> None:
+    net = nn.Dense(4, 3)
+    optimizer = nn.LARS(nn.Momentum(net.trainable_params(), 0.1, 0.9))
+    step = nn.TrainOneStepWithLossScaleCell(
+        nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer, nn.DynamicLossScaleUpdateCell(1024.0, 2, 2)
+    )
+    run = jit(step) if compiled else step
+    x, y = Tensor(np.ones((2, 4), np.float32)), Tensor(np.array([0, 1], np.int32))
+    losses = [float(run(x, y)[0]) for _ in range(3)]
+    assert losses[2] < losses[1] < losses[0]
+    before = net.weight.asnumpy().copy()
+    assert run(Tensor(np.full((2, 4), np.inf, np.float32)), y)[1]
+    np.testing.assert_array_equal(net.weight.asnumpy(), before)

@@ -29,6 +29,12 @@ def launched(
     return done.returncode, [log.read_text() for log in logs], done.stdout + done.stderr
 
 
+def test_groups_messages_and_indices(tmp_path: Path) -> None:
+    status, logs, said = launched(tmp_path, 3, "regrouping")
+    assert status == 0, said
+    assert all("all agree" in log for log in logs)
+
+
 @pytest.mark.parametrize(("workers", "sequences"), [(3, 30), pytest.param(4, 200, marks=pytest.mark.slow)])
 def test_collectives_are_as_numpy_computes_them(tmp_path: Path, workers: int, sequences: int) -> None:
     status, logs, said = launched(tmp_path, workers, "collectives", str(sequences))

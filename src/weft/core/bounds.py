@@ -9,7 +9,7 @@ import numpy as np
 
 from weft import context, dtypes
 from weft.core import trace as trace_module
-from weft.core.tensor import LiteralTensor, Tensor, data_of
+from weft.core.tensor import LiteralTensor, Tensor, data_of, whole_array
 from weft.ir.graph import Value
 
 
@@ -69,7 +69,7 @@ def check(condition: Tensor, message: str) -> None:
 
 def _look(data: Any, low: int, size: int, what: str, ignored: int | None) -> None:
     """Refuse indices whose values are known."""
-    values = np.asarray(data)
+    values = np.asarray(whole_array(data))
     if not values.size or (low <= values.min() and values.max() < size):
         return
     wrong = values[(values < low) | (values >= size)]

@@ -228,7 +228,7 @@ class Tensor:
                 f"{use} needs the value of a tensor that only the running graph knows",
                 "move this out of the compiled function, or compute with tensor operations",
             )
-        return data if _read_by is None else _read_by(data)
+        return whole_array(data)
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that shares its memory with this tensor: what is written to one is seen by the
@@ -752,6 +752,11 @@ _sizes: Any = None
 
 #: gives the elements of an array that may lie on devices of several processes; None in one process
 _read_by: Any = None
+
+
+def whole_array(array: Any) -> Any:
+    """An array with all of its elements in this process."""
+    return array if _read_by is None else _read_by(array)
 
 
 def read_by(read: Any) -> None:

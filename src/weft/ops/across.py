@@ -101,8 +101,8 @@ def _from_root(x: Any, root: int) -> Any:
     return found.astype(bool) if x.dtype == bool else lax.bitcast_convert_type(found, x.dtype)
 
 
-def _transfer(x: Any, *, ranks: tuple[int, ...]) -> Any:
-    del ranks
+def _transfer(x: Any, *, tag: str, ranks: tuple[int, ...]) -> Any:
+    del tag, ranks
     return jnp.where(lax.axis_index(AXIS) == 0, x, lax.ppermute(x, AXIS, [(0, 1)]))
 
 
@@ -191,10 +191,10 @@ def _broadcast_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, ranks: t
     return (total if ranks[root] == processes().rank else total * 0,)
 
 
-def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, ranks: tuple[int, ...]) -> tuple[Any]:
+def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, tag: str, ranks: tuple[int, ...]) -> tuple[Any]:
     del x, out
     sends = ranks[0] == processes().rank
-    back = apply(TRANSFER, (dout * 0 if sends else dout,), (ranks[::-1],))
+    back = apply(TRANSFER, (dout * 0 if sends else dout,), (f"gradient of {tag}", ranks[::-1]))
     return (dout + back if sends else dout * 0,)
 
 
@@ -215,5 +215,5 @@ GATHER: Final = _exchange("CollectiveGather", _gather, _gather_rule, "root")
 SCATTER: Final = _exchange("CollectiveScatter", _scatter, _scatter_rule, "root")
 ALL_TO_ALL: Final = _exchange("AlltoAll", _all_to_all, _all_to_all_rule, "split", "concat")
 BROADCAST: Final = _exchange("Broadcast", _broadcast, _broadcast_rule, "root")
-TRANSFER: Final = _exchange("Transfer", _transfer, _transfer_rule)
+TRANSFER: Final = _exchange("Transfer", _transfer, _transfer_rule, "tag")
 BARRIER: Final = _exchange("Barrier", _barrier, None)

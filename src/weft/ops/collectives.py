@@ -384,7 +384,7 @@ class _Message(_Collective):
             position_in(self.name, what, peer, ranks)
         if source == target:
             raise ValueError(f"{self.name}: rank {source} cannot send a tensor to itself")
-        return apply(across.TRANSFER, (x,), ((source, target),))
+        return apply(across.TRANSFER, (x,), (str(self.fixed["sr_tag"]), (source, target)))
 
 
 class Send(_Message):

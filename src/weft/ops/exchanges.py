@@ -340,6 +340,6 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
     for message in p2p_op_list:
         sends = message.op == "isend" or getattr(message.op, "__name__", "") == "isend"
         begin = isend if sends else irecv
-        begun: Any = begin(message.tensor, message.peer, message.group)
+        begun: Any = begin(message.tensor, message.peer, message.group, message.tag)
         handles.append(begun if sends else begun[1])
     return handles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,12 +12,13 @@ from weft.core import trace as trace_module
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
 from weft.core.dispatch import CAST, apply, separate
-from weft.core.primitive import Primitive
+from weft.core.primitive import Primitive, Sample
 from weft.core.tape import SYMBOL
 from weft.core.tensor import Parameter, Tensor, data_of, view, wrap
 from weft.ops._rules import tensor
 from weft.ops._samples import one, unary
 from weft.ops.shape import zeros_of
+from weft.parallel.processes import processes
 
 __all__ = [
     "assign", "assign_add", "assign_sub", "cast", "deepcopy", "depend", "dtype", "dyn_shape", "identity",
@@ -209,7 +210,20 @@ def depend(value: Any, *expressions: Any) -> Any:
     """
     if not expressions:
         raise TypeError("depend needs the value and what it depends on: depend(value, expr)")
+    if processes().count > 1 and isinstance(value, Tensor):
+        # where it is an exchange its gradient is one, too, to which all of its processes come
+        for expression in expressions:
+            if isinstance(expression, Tensor):
+                value = apply(_AFTER, (value, expression))
     return value
+
+
+_AFTER: Final = Primitive(
+    "After",
+    lambda value, expression: value,
+    derivative=lambda value, expression, out, dout: (dout, zeros_of(expression)),
+    samples=lambda: [Sample((np.array([1.0, 2.0], np.float32), np.array([3.0], np.float32)))],
+)
 
 
 # -- facts ---------------------------------------------------------------------------------------------------

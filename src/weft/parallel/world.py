@@ -88,7 +88,8 @@ def end() -> None:
 
 def _note() -> None:
     """Compiled code is for those who take part now."""
-    note("communication", (f"group {GlobalComm.WORLD_COMM_GROUP}", *_groups) if GlobalComm.INITED else ())
+    groups = [f"group {name} of {list(ranks)}" for name, ranks in _groups.items()]
+    note("communication", (f"group {GlobalComm.WORLD_COMM_GROUP}", *groups) if GlobalComm.INITED else ())
 
 
 def need_begun(who: str) -> None:

@@ -91,6 +91,11 @@ class LARS(Cell):
         self.decays = tuple(0.0 if isinstance(d, tuple) else d for _, d, _ in optimizer._plan)
         optimizer._plan = [(rate, 0.0 if not isinstance(d, tuple) else d, c) for rate, d, c in optimizer._plan]
 
+    @property
+    def targets(self) -> tuple[Parameter, ...]:
+        """Everything that a step writes: what one of the wrapped optimizer does."""
+        return self.opt.targets
+
     def construct(self, gradients: Any) -> Any:
         if len(gradients) != len(self.lars_flag):
             raise ValueError(f"LARS got {len(gradients)} gradients for {len(self.lars_flag)} parameters")

@@ -94,6 +94,17 @@ def test_run_answers_mindspore(tmp_path: Path) -> None:
         (("demo", "--batch-size", "5000"), "1438 training images"),
         (("demo", "--plot", "/no/such/folder/x.png"), "cannot write"),
         (("demo", "--plot", "x.xyz"), "xyz"),
+        (("launch", "--restarts", "-1", __file__), "argument --restarts: -1 is not at least 0"),
+        (("launch", "--workers", "0", __file__), "argument --workers: 0 is not at least 1"),
+        (("launch", "--worker_num", "two", __file__), "argument --worker_num: 'two' is not an integer"),
+        (("launch", "--master-port", "99999", __file__), "99999 is not at least 1 and at most 65535"),
+        (("launch", "--timeout", "-3", __file__), "argument --timeout: -3 is not positive"),
+        (("launch", "--workers", "2", "--show", "0,7", __file__), "--show 0,7: the ranks are 0 to 1"),
+        (("launch", "--workers", "2", "--show", "", __file__), "--show : not ranks"),
+        (("launch", "--node-rank", "1", __file__), "ranks 1 to 1 are not among 1 processes"),
+        (("launch", "--master-addr", "no such host", __file__), "the host 'no such host' does not resolve: "),
+        (("launch", "--log-dir", f"{__file__}/logs", __file__), f"cannot be written to {__file__}/logs (--log-dir): "),
+        (("launch", "--workers", "2", "no-such-file.py"), "can't open file 'no-such-file.py': No such file"),
     ),
 )
 def test_wrong_usage_is_status_2_and_names_what_is_wrong(arguments: tuple[str, ...], says: str) -> None:
@@ -101,6 +112,15 @@ def test_wrong_usage_is_status_2_and_names_what_is_wrong(arguments: tuple[str, .
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["WEFT_IDLE_SECONDS", "WEFT_EXCHANGE_SECONDS"])
+def test_seconds_that_are_none_are_wrong_usage(name: str) -> None:
+    done = weft_command("launch", __file__, **{name: "abc"})
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"weft launch: the environment variable {name} must be a number of seconds above 0, not 'abc'\n"
+    )
 
 
 def test_help_and_version() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -20,7 +21,7 @@ from weft.context import GRAPH_MODE, PYNATIVE_MODE, pin
 from weft.explain.recorder import Recorder
 from weft.explain.report import Report
 from weft.mindspore.run import CannotRun, run_module, run_script
-from weft.parallel import coordinator
+from weft.parallel import coordinator, wire
 from weft.parallel import launch as launching
 
 INTERRUPTED: Final = 130
@@ -33,14 +34,46 @@ _LAUNCH_USAGE: Final = "weft launch --workers N [options] (SCRIPT | -m MODULE) [
 _MODES: Final = {"graph": GRAPH_MODE, "pynative": PYNATIVE_MODE}
 #: commands that run a program, with those of their options that take a value
 _SETTINGS: Final = ("--mode", "--device", "--devices")
+
+
+def _positive(kind: type) -> Any:
+    def parse(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        if not value > 0 or value == float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not positive and finite")
+        return value
+
+    return parse
+
+
+def _whole(least: int, most: int | None = None) -> Any:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
+        if value < least or (most is not None and value > most):
+            raise argparse.ArgumentTypeError(
+                f"{text} is not at least {least}" + (f" and at most {most}" if most else "")
+            )
+        return value
+
+    return parse
+
+
+_COUNT, _NUMBER, _PORT = _whole(1), _whole(0), _whole(1, 65535)
 #: options of `weft launch`, those of MindSpore's `msrun` among them: what is kept, and how it is read
 _LAUNCH: Final[dict[str, tuple[str, Any]]] = {
-    "--workers": ("workers", int), "--worker_num": ("workers", int), "--local-workers": ("local_workers", int),
-    "--local_worker_num": ("local_workers", int), "--node-rank": ("node_rank", int), "--node_rank": ("node_rank", int),
-    "--master-addr": ("master_addr", str), "--master_addr": ("master_addr", str), "--master-port": ("master_port", int),
-    "--master_port": ("master_port", int), "--log-dir": ("log_dir", str), "--log_dir": ("log_dir", str),
-    "--restarts": ("restarts", int), "--show": ("show", str), "--timeout": ("timeout", float),
-    "--cluster_time_out": ("cluster_time_out", str), "--join": ("join", str), "--bind_core": ("bind_core", str),
+    "--workers": ("workers", _COUNT), "--worker_num": ("workers", _COUNT), "--local-workers": ("local_workers", _COUNT),
+    "--local_worker_num": ("local_workers", _COUNT), "--node-rank": ("node_rank", _NUMBER),
+    "--node_rank": ("node_rank", _NUMBER), "--master-addr": ("master_addr", str), "--master_addr": ("master_addr", str),
+    "--master-port": ("master_port", _PORT), "--master_port": ("master_port", _PORT), "--log-dir": ("log_dir", str),
+    "--log_dir": ("log_dir", str), "--restarts": ("restarts", _NUMBER), "--show": ("show", str),
+    "--timeout": ("timeout", _positive(float)), "--cluster_time_out": ("cluster_time_out", str),
+    "--join": ("join", str), "--bind_core": ("bind_core", str),
     "--worker_log_name": ("worker_log_name", str), "--tail_worker_log": ("show", str),
 }  # fmt: skip
 _RUNNERS: Final = {
@@ -64,19 +97,6 @@ _LAUNCH_HELP: Final = {
 def version() -> str:
     """The versions of weft, JAX and Python."""
     return f"weft {__version__}, jax {metadata.version('jax')}, Python {sys.version.split()[0]}"
-
-
-def _positive(kind: type) -> Any:
-    def parse(text: str) -> Any:
-        try:
-            value = kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-        if not value > 0 or value == float("inf"):
-            raise argparse.ArgumentTypeError(f"{text} is not positive and finite")
-        return value
-
-    return parse
 
 
 def _seed(text: str) -> int:
@@ -223,10 +243,10 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
 
 def _launch(options: argparse.Namespace, rest: list[str]) -> int:
     """Start the processes of this machine, and wait for them."""
-    workers = 1 if options.workers is None else options.workers
+    workers = options.workers or 1
     here = options.local_workers or workers
     first = (options.node_rank or 0) * here
-    if workers < 1 or here < 1 or first + here > workers:
+    if first + here > workers:
         print(f"weft launch: ranks {first} to {first + here - 1} are not among {workers} processes", file=sys.stderr)
         return 2
     if here < workers and not (options.master_addr and options.master_port):
@@ -235,25 +255,25 @@ def _launch(options: argparse.Namespace, rest: list[str]) -> int:
     address = ""
     if options.master_port:
         address = f"{options.master_addr or '127.0.0.1'}:{options.master_port}"
-    shown = options.show or "0"
+    shown = "0" if options.show is None else options.show
     try:
         show = frozenset(range(workers)) if shown in ("all", "-1") else frozenset(map(int, shown.split(",")))
     except ValueError:
         print(f"weft launch: --show {shown}: not ranks, as 0,3 or all", file=sys.stderr)
         return 2
-    wrong = {
-        f"--show {shown}: there is no such rank": min(show, default=0) < 0 or max(show, default=0) >= workers,
-        f"--restarts {options.restarts}: how many times, 0 or more": (options.restarts or 0) < 0,
-        f"--timeout {options.timeout}: seconds, more than 0": options.timeout is not None and options.timeout <= 0,
-        f"--master-port {options.master_port}: ports are 1 to 65535": (
-            options.master_port is not None and not 0 < options.master_port < 1 << 16
-        ),
-    }
-    for message in [message for message, is_wrong in wrong.items() if is_wrong]:
-        print(f"weft launch: {message}", file=sys.stderr)
+    if not show <= set(range(workers)):
+        print(f"weft launch: --show {shown}: the ranks are 0 to {workers - 1}", file=sys.stderr)
         return 2
     if options.timeout:
         os.environ[coordinator.IDLE] = str(options.timeout)
+    try:
+        coordinator.allowed()
+        wire.resolve(options.master_addr or "127.0.0.1")
+    except (RuntimeError, OSError) as error:
+        print(f"weft launch: {error}", file=sys.stderr)
+        return 2
+    if not options.module and not os.path.exists(options.program):
+        raise CannotRun(f"can't open file {options.program!r}: {os.strerror(errno.ENOENT)}")
     settings = [f"--{name}={value}" for name in ("mode", "device") if (value := getattr(options, name))]
     command = [sys.executable, "-m", "weft", "run", *settings, *(["-m"] if options.module else []), options.program]
     log_dir = Path(options.log_dir or "logs")

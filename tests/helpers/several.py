@@ -44,7 +44,10 @@ class Started:
 
     def log(self, rank: int) -> str:
         """What a process printed."""
-        return self.logs[rank].read_text() if self.logs[rank].exists() else ""
+        try:
+            return self.logs[rank].read_text()
+        except FileNotFoundError:  # it is not there yet, or is put aside
+            return ""
 
     def until(self, happens: Callable[[], bool], seconds: float) -> bool:
         """Wait for something to happen; whether it did."""

@@ -26,14 +26,14 @@ FAULTS = {
     "killed": ("rank 1 was ended by SIGKILL .last seen at .*faults.py:", 137),
     "killed_beside_a_child": ("rank 1 was ended by SIGKILL .last seen at .*faults.py:", 137),
     "terminated": ("rank 1 was ended by SIGTERM .last seen at .*faults.py:", 143),
-    "stopped": ("rank 1 gives no sign of life since 6 s; rank .* waits for it in AllReduce", 1),
+    "stopped": ("rank 1 gives no sign of life since 6 s; rank .* waits for .* in AllReduce", 1),
     "crashes": ("rank 1 was ended by SIGSEGV .last seen at .*faults.py:", 139),
     "aborts": ("rank 1 was aborted; it was at .*faults.py:", 134),
     "raises": ("rank 1 raised ValueError: bad data .*faults.py:", 1),
     "raises_beside_threads": ("rank 1 raised ValueError: bad data .*faults.py:", 1),
     "thread": ("rank 1 does nothing since 10 s, at .*faults.py:", 1),
-    "ends": ("rank 1 has ended; rank .* waits for it in AllReduce", 1),
-    "ends_at_once": ("rank 1 has ended; rank .* waits for it in AllReduce", 1),
+    "ends": ("rank 1 has ended; rank .* waits for .* in AllReduce", 1),
+    "ends_at_once": ("rank 1 has ended; rank .* waits for .* in AllReduce", 1),
     "status": ("rank 1 ended with status 3 .last seen at .*faults.py:", 3),
     "status_at_once": ("rank 1 ended with status 4 .last seen at .*faults.py:", 4),
     "sleeps": ("rank 1 does nothing since 3 s, at .*faults.py:", 1),
@@ -145,6 +145,10 @@ def test_what_goes_on_from_checkpoints_ends_where_an_undisturbed_run_does(
     assert killed.launcher.returncode == 0, killed.said()
     assert killed.said().count("starting again") == len(kills)
     assert "begins after step 16\n" in killed.log(1)
+    for earlier, (rank, words) in enumerate(kills):
+        log = killed.logs[rank].with_name(f"worker_{rank}.start{earlier}.log")
+        assert words in log.read_text(), log
+        assert str(log.with_name(f"worker_*.start{earlier}.log")) in killed.said()
     for rank in range(2):
         found, wanted = [np.load(folder / f"weights_{rank}.npz") for folder in (folders[1], folders[0])]
         assert list(found) == list(wanted)
@@ -168,8 +172,8 @@ def _of_another_launcher(tmp_path: Path, rank: int, count: int, how: str, who: i
         (1, "killed", "ProcessFault: rank 1 is gone: it has closed its connection .last seen at .*faults.py:"),
         pytest.param(0, "killed", "ProcessFault: the coordinator at 127.0.0.1:.* is gone", marks=pytest.mark.slow),
         pytest.param(0, "raises", "ProcessFault: rank 0 raised ValueError: bad data", marks=pytest.mark.slow),
-        pytest.param(1, "ends", "ProcessFault: rank 1 has ended; rank .* waits for it", marks=pytest.mark.slow),
-        pytest.param(0, "ends", "ProcessFault: rank 0 has ended; rank .* waits for it", marks=pytest.mark.slow),
+        pytest.param(1, "ends", "ProcessFault: rank 1 has ended; rank .* waits for", marks=pytest.mark.slow),
+        pytest.param(0, "ends", "ProcessFault: rank 0 has ended; rank .* waits for", marks=pytest.mark.slow),
     ],
 )
 def test_processes_of_another_launcher(who: int, how: str, words: str, tmp_path: Path) -> None:
@@ -227,14 +231,61 @@ def test_one_that_ends_itself_before_it_was_seen_anywhere_says_where(tmp_path: P
     assert f"rank 1 ended with status 5 (last seen at {PROGRAMS / 'faults.py'}:{line})" in program.said()
 
 
-@pytest.mark.parametrize("asked", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_one_that_ends_without_noticing_that_another_has_failed_has_caught_nothing(tmp_path: Path, start) -> None:
+    program = start(2, "messages", "no_message")
+    assert program.until(lambda: program.launcher.poll() is not None, 60), program.said()
+    assert program.launcher.returncode == 4, program.said()
+    assert re.search(r"ProcessFault: rank 1 ended with status 4.*\n\(rank 0 has come to its end\)", program.log(0))
+    assert "caught" not in program.log(0)
+
+
+@pytest.mark.parametrize(
+    ("how", "said", "log"),
+    [
+        (
+            "nobody_waits",
+            r"rank 1 has ended; rank 0 waits for rank 1 in Transfer\(float32\[2\]\) from rank 0 to rank 1 "
+            r"\(\S*messages.py:15, exchange 1\)",
+            r"rank 0 has not waited for the handles of \S*messages.py:15\)",
+        ),
+        (
+            "caught",
+            "rank 1 has ended; rank 0 waits for rank 1 in Transfer",
+            "caught it(.|\n)*caught by the program: rank 1",
+        ),
+        (
+            "both",
+            r"the processes wait for each other since .*\n  rank ([01]) waits for rank ([01]) in Transfer.* "
+            r"from rank \2 to rank \1 .*\n  rank \2 waits for rank \1 in Transfer.* from rank \1 to rank \2 ",
+            "ProcessFault: the processes wait for each other",
+        ),
+    ],
+)
+def test_messages_that_do_not_arrive(how: str, said: str, log: str, tmp_path: Path, start) -> None:
+    program = start(2, "messages", how, options=("--timeout", "2"))
+    assert program.until(lambda: program.launcher.poll() is not None, 60), program.said()
+    assert program.launcher.returncode == 1, program.said()
+    assert re.search(said, program.said()), program.said()
+    assert re.search(log, program.log(0)), program.log(0)
+
+
+def test_what_processes_have_started_is_ended_with_them(tmp_path: Path, start) -> None:
+    program = start(2, "faults", 1, "killed_beside_children", tmp_path)
+    assert program.until(lambda: "children" in program.log(1), 60), program.log(1)
+    assert program.until(lambda: program.launcher.poll() is not None, SOON), program.said()
+    children = re.search("children (.*)", program.log(1))[1].split()
+    assert len(children) == 3
+    assert not [child for child in children if Path(f"/proc/{child}").exists()], children
+
+
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
 def test_what_interrupts_the_launcher_ends_all(asked: signal.Signals, tmp_path: Path, start) -> None:
     program = start(3, "faults", 1, "sleeps", tmp_path)
     assert program.until(lambda: "step 4" in program.log(1), 60), program.log(1)
     program.launcher.send_signal(asked)
     assert program.until(lambda: not program.left(), 10)
     assert program.launcher.returncode == 128 + asked
-    assert "interrupted" in program.said()
+    assert f"interrupted by {asked.name}" in program.said()
 
 
 @pytest.mark.slow
@@ -243,6 +294,12 @@ def test_a_process_that_computes_is_waited_for_though_it_gives_no_sign_of_life(t
     assert program.until(lambda: program.launcher.poll() is not None, 90)
     assert program.launcher.returncode == 0, program.said()
     assert float(re.search("held it for (.*)", program.log(1))[1]) > 7, program.log(1)
+
+
+def test_a_process_whose_children_compute_is_waited_for(tmp_path: Path, start) -> None:
+    program = start(2, "faults", 1, "child_computes", tmp_path, options=("--timeout", "1.5"))
+    assert program.until(lambda: program.launcher.poll() is not None, 90)
+    assert program.launcher.returncode == 0, program.said()
 
 
 def test_a_launch_that_goes_well_says_nothing_else(tmp_path: Path, start) -> None:

@@ -198,11 +198,25 @@ def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, tag: str, ranks: tup
     return (dout + back if sends else dout * 0,)
 
 
+class _Transfer(Exchange):
+    """What brings a tensor from the first process of its group to the second."""
+
+    __slots__ = ()
+
+    def way(self, group: tuple[int, ...]) -> str:
+        return f" from rank {group[0]} to rank {group[1]}"
+
+
 def _exchange(
-    name: str, implementation: Callable[..., Any], rule: Any, *attributes: str, multiple: bool = False
+    name: str,
+    implementation: Callable[..., Any],
+    rule: Any,
+    *attributes: str,
+    multiple: bool = False,
+    kind: type[Exchange] = Exchange,
 ) -> Exchange:
     names = (*attributes, "ranks")
-    return Exchange(f"{name}Across", implementation, attr_names=names, derivative=rule, multiple=multiple)
+    return kind(f"{name}Across", implementation, attr_names=names, derivative=rule, multiple=multiple)
 
 
 ALL_REDUCE: Final = _exchange("AllReduce", _all_reduce, _all_reduce_rule, "op")
@@ -215,5 +229,5 @@ GATHER: Final = _exchange("CollectiveGather", _gather, _gather_rule, "root")
 SCATTER: Final = _exchange("CollectiveScatter", _scatter, _scatter_rule, "root")
 ALL_TO_ALL: Final = _exchange("AlltoAll", _all_to_all, _all_to_all_rule, "split", "concat")
 BROADCAST: Final = _exchange("Broadcast", _broadcast, _broadcast_rule, "root")
-TRANSFER: Final = _exchange("Transfer", _transfer, _transfer_rule, "tag")
+TRANSFER: Final = _exchange("Transfer", _transfer, _transfer_rule, "tag", kind=_Transfer)
 BARRIER: Final = _exchange("Barrier", _barrier, None)

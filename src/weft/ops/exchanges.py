@@ -32,7 +32,8 @@ from weft.ops.collectives import (
     swapped,
     tensor,
 )
-from weft.parallel.processes import processes
+from weft.parallel.attendance import ProcessFault
+from weft.parallel.processes import attending, processes
 from weft.parallel.world import HCCL_WORLD_COMM_GROUP, known_rank, members_of, one_for_each, position_in
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class CommHandle:
         self._finish = finish
         self._future: futures.Future[Any] | None = None
         if job is not None:
-            self._future = _line(*line).submit(job)
+            attendance = processes().attendance
+            self._future = _line(*line).submit(job if attendance is None else attendance.meanwhile(job))
 
     def wait(self) -> None:
         """Wait until the exchange is done.
@@ -77,7 +79,11 @@ class CommHandle:
         """
         if self._future is None:
             return
-        found, finish = self._future.result(), self._finish
+        try:
+            found, finish = self._future.result(), self._finish
+        except ProcessFault:
+            attending("a message").raise_fault()
+            raise
         self._finish = None
         if finish is not None:
             finish(found)

@@ -40,10 +40,8 @@ _LAST: Final = 3.0
 _ENDS: Final = 8.0
 #: seconds until the coordinator has said what is wrong, when something is
 _TOLD: Final = 5.0
-#: processor time in a second that counts as doing something
+#: processor time in a second, of the process and of what it has started, that counts as doing something
 _BUSY: Final = 0.05
-#: the same in a beat, in the system's unit, of it and what it has started
-_UNITS: Final = 3
 #: how the names of files begin that never are the program's, those of Python, and those of packages that are installed
 _COMMAND: Final = os.path.join(sysconfig.get_path("scripts"), "weft")
 _HIDDEN: Final = (WEFT, "<frozen", "<weft", _COMMAND, *_jax_compat.JAX_FOLDERS)
@@ -90,6 +88,8 @@ class Attendance:
         #: exchanges that are being computed, and since when
         self._inside: dict[int, tuple[tuple[int, ...], str, float]] = {}
         self._main = threading.main_thread().ident
+        #: in threads that work for a line of the program: that line; and those of which the work has failed, in vain
+        self._for, self._unheard = threading.local(), dict[str, None]()
         self._noted, self._raised, self._ended = threading.Event(), threading.Event(), threading.Event()
         self._noting = threading.Lock()
         self._unanswered = 0
@@ -119,16 +119,11 @@ class Attendance:
         return self.wait(self._begins)
 
     def _beat(self) -> None:
-        spent, idle_since = time.process_time(), time.monotonic()
-        with_others: int | None = None
+        spent, idle_since = _spent(), time.monotonic()
         while not self._ended.wait(_BEAT):
-            now, moment = time.process_time(), time.monotonic()
+            now, moment = _spent(), time.monotonic()
             if now - spent > _BUSY * _BEAT:
-                idle_since, with_others = moment, None
-            else:  # what it has started may compute for it
-                before, with_others = with_others, descendants.spent(self._process)
-                if None not in (before, with_others) and with_others - before > _UNITS:  # type: ignore[operator]
-                    idle_since = moment
+                idle_since = moment
             spent = now
             inside = [(group, what, moment - since) for group, what, since in list(self._inside.values())]
             self._line.send("alive", moment - idle_since, self.place(), inside, _jax_compat.stage())
@@ -139,7 +134,10 @@ class Attendance:
                 )
 
     def place(self) -> str:
-        """Where the program's main thread is, in code that is not weft's."""
+        """Where the program's main thread is, in code that is not weft's; for what this thread works if it does."""
+        line = getattr(self._for, "line", "")
+        if line:
+            return str(line)
         here = threading.get_ident() == self._main
         frame = sys._getframe() if here else sys._current_frames().get(self._main or 0)
         return _of_program(traceback.walk_stack(frame))
@@ -204,8 +202,29 @@ class Attendance:
     def raise_fault(self) -> None:
         """Raise what is wrong, if anything is."""
         if self.fault is not None:
-            self._raised.set()
+            line = getattr(self._for, "line", "")
+            if line:  # the program hears of it if it waits for the work
+                self._unheard[line] = None
+            else:
+                self._raised.set()
             raise ProcessFault(self.fault)
+
+    def meanwhile(self, job: Callable[[], Any]) -> Callable[[], Any]:
+        """What another thread does for the line of the program that is here now, at which it says that it is.
+
+        Args:
+            job: what it does.
+        """
+        line = self.place()
+
+        def work() -> Any:
+            self._for.line = line
+            try:
+                return job()
+            finally:
+                self._for.line = ""
+
+        return work
 
     def _fail(self, error: BaseException) -> None:
         """The program ends with an error."""
@@ -308,8 +327,21 @@ class Attendance:
             self._line.close()
             self._hosted.unneeded.wait()
         if self.fault is not None:  # threads may wait for ever for what does not come
-            caught = " caught by the program:" if self._raised.is_set() else ""
-            _leave("" if self._shown else f"{ProcessFault.__qualname__}:{caught} {self.fault}\n")
+            _leave("" if self._shown else f"weft.parallel.ProcessFault: {self._last()}\n")
+
+    def _last(self) -> str:
+        """What is said where a program that something is wrong with has ended without an error."""
+        if self._raised.is_set():
+            return f"caught by the program: {self.fault}"
+        if self._unheard:
+            return f"{self.fault}\n(rank {self.rank} has not waited for the handles of {', '.join(self._unheard)})"
+        return f"{self.fault}\n(rank {self.rank} has come to its end)"
+
+
+def _spent() -> float:
+    """Seconds of processor time that this process has taken, and what it has started, as far as the system tells."""
+    found = descendants.spent(os.getpid())
+    return sum(os.times()[:4]) if found is None else found
 
 
 def _leave(message: str = "") -> NoReturn:

@@ -15,7 +15,7 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -41,6 +41,9 @@ IDLE, LIMIT = "WEFT_IDLE_SECONDS", "WEFT_EXCHANGE_SECONDS"
 _IDLE, _LIMIT = 10.0, 600.0
 #: what a process waits for until all have begun with it
 _STAGES: Final = {REACHING: "the connection with the others", FINDING: "the first use of its devices"}
+
+#: ranks that are listed one by one
+_MANY: Final = 10
 
 _Group = tuple[int, ...]
 
@@ -88,36 +91,35 @@ class _Wait:
     def missing(self) -> list[int]:
         return [rank for rank in self.group if rank not in self.came]
 
-    def in_full(self) -> str:
-        """Who waits for whom, in what, and among whom."""
-        rank, (what, at, _) = next(iter(self.came.items()))
-        missing, group = _ranks(self.missing()), list(self.group)
-        return f"rank {rank} waits for {missing} in {what} of {group} ({', '.join(filter(None, (at, self.name)))})"
-
     def told(self) -> str:
-        """Who waits, and in what."""
+        """Who waits for whom, in what, and who else takes part."""
         rank, (what, at, _) = next(iter(self.came.items()))
-        return f"rank {rank} waits for it in {what} ({', '.join(filter(None, (at, self.name)))})"
+        missing = self.missing()
+        whom = f"rank {missing[0]}" if len(missing) == 1 else f"the ranks {_listed(missing)}"
+        among = f" among {_listed(self.group)}" if len(self.group) > 2 else ""
+        return f"rank {rank} waits for {whom} in {what}{among} ({', '.join(filter(None, (at, self.name)))})"
 
 
-def _ranks(ranks: list[int]) -> str:
-    return f"rank {ranks[0]}" if len(ranks) == 1 else f"the ranks {ranks}"
+def _listed(ranks: Sequence[int]) -> str:
+    """Ranks as a list, of many the first and the last."""
+    return str(list(ranks)) if len(ranks) <= _MANY else f"{str(list(ranks[: _MANY - 2]))[:-1]}, ... {ranks[-1]}]"
+
+
+def allowed() -> tuple[float, float]:
+    """Seconds that a process may do nothing while others wait for it, and that it may take at most.
+
+    Raises:
+        RuntimeError: an environment variable says something else.
+    """
+    return _seconds(IDLE, _IDLE), _seconds(LIMIT, _LIMIT)
 
 
 def _seconds(name: str, default: float) -> float:
-    """A number of seconds that an environment variable may say.
-
-    Raises:
-        ValueError: it is none.
-    """
-    given = os.environ.get(name)
-    try:
-        found = default if given is None else float(given)
-    except ValueError:
-        found = 0.0
-    if found > 0:
-        return found
-    raise ValueError(f"the environment variable {name}={given!r} must be a number of seconds above 0")
+    text = os.environ.get(name) or str(default)
+    with contextlib.suppress(ValueError):
+        if (found := float(text)) > 0:
+            return found
+    raise RuntimeError(f"the environment variable {name} must be a number of seconds above 0, not {text!r}")
 
 
 class Coordinator:
@@ -129,9 +131,14 @@ class Coordinator:
         word: what the processes are told when all are there.
         start: which start of the program this is; processes of another one are refused.
         kept: lives as long.
+
+    Raises:
+        OSError: it cannot be reached there.
+        RuntimeError: an environment variable says something that it does not understand.
     """
 
     def __init__(self, address: str, count: int, word: Any = None, start: str = "0", kept: Any = None) -> None:
+        self._idle, self._limit = allowed()
         host, port = parted(address)
         if is_here(host) or not socket.has_dualstack_ipv6():
             self._listener = socket.create_server((host if is_here(host) else "", port))
@@ -151,7 +158,6 @@ class Coordinator:
         #: what was noticed of something wrong, when that is declared if its cause is not known, and by whom
         self._symptom: tuple[str, float, int | None] | None = None
         self._differing: Differing | None = None
-        self._idle, self._limit = _seconds(IDLE, _IDLE), _seconds(LIMIT, _LIMIT)
         self._peers: set[_Peer] = set()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
@@ -400,7 +406,7 @@ class Coordinator:
                 allowed = f"({IDLE}={self._idle:g} says how long it may)"
                 holding = self._holding(rank, waits)
                 if not holding:
-                    cycle = "".join(f"\n  {each.in_full()}" for each in waits)
+                    cycle = "".join(f"\n  {each.told()}" for each in waits)
                     self._declare(f"the processes wait for each other since {waited:.0f} s {allowed}:{cycle}")
                 elif rank in holding:
                     self._declare(f"rank {rank} does nothing since {member.idle:.0f} s,{place}; {told} {allowed}", rank)

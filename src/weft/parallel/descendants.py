@@ -1,64 +1,113 @@
-"""What a process has started, and what that has started in turn, as far as the system says (Linux does)."""
+"""Processes that a process has started, those that these have started, and so on: which ones, and what they compute.
+
+Linux tells it in ``/proc``. Where the system does not, a process has started nothing that is known of.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-from pathlib import Path
-from typing import Final
+import os
+from collections.abc import Container
+from dataclasses import dataclass
 
-#: of Linux's prctl: whoever loses its parent becomes a child of this process
-_SUBREAPER: Final = 36
+#: the request by which orphans become children of a process (``PR_SET_CHILD_SUBREAPER`` of ``linux/prctl.h``)
+_ADOPT = 36
 
 
-def descendants(process: int) -> list[int]:
-    """The numbers of the processes that descend from one, parents before their children.
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the system tells of a process.
+
+    Args:
+        there: whether it runs, or might; else it has ended and was not waited for.
+        group: its process group.
+        spent: units of processor time that it has taken, and those of its children that have ended.
+    """
+
+    there: bool
+    group: int
+    spent: int
+
+
+def started(process: int, without: Container[int] = ()) -> list[int]:
+    """Processes that a process has started, those that these have started..., where the parent of each is still there.
 
     Args:
         process: its number.
-
-    Example:
-        >>> import os, subprocess
-        >>> child = subprocess.Popen(["sleep", "9"])
-        >>> child.pid in descendants(os.getpid())
-        True
-        >>> child.kill()
-        >>> child.wait()
-        -9
+        without: those that do not count, and what they have started.
     """
     found: list[int] = []
     left = [process]
     while left:
-        for file in Path(f"/proc/{left.pop()}/task").glob("*/children"):
-            with contextlib.suppress(OSError):  # it may have ended meanwhile
-                children = list(map(int, file.read_text().split()))
-                found += children
-                left += children
+        children = [each for each in _children(left.pop()) if each not in without]
+        found += children
+        left += children
     return found
 
 
-def spent(process: int) -> int | None:
-    """The processor time that a process and its descendants have taken, in the system's unit.
+def groups(processes: list[int]) -> dict[int, int]:
+    """The process group of each process that is still there.
+
+    Args:
+        processes: their numbers.
+    """
+    told = {each: found for each in processes if (found := _told(each)) is not None}
+    return {each: found.group for each, found in told.items() if found.there}
+
+
+def spent(process: int) -> float | None:
+    """The processor time that a process and all that it has started have taken, also those that have ended.
 
     Args:
         process: its number.
 
     Returns:
-        int: the time; None where the system does not say.
+        float: seconds; None where the system does not say.
     """
-    times = list(filter(None, map(_spent_itself, [process, *descendants(process)])))
-    return sum(times) if times else None
+    own = _told(process)
+    if own is None:
+        return None
+    others = [found.spent for each in started(process) if (found := _told(each)) is not None]
+    return (own.spent + sum(others)) / os.sysconf("SC_CLK_TCK")
 
 
-def _spent_itself(process: int) -> int | None:
+def adopt(yes: bool) -> None:
+    """Have processes whose parent has ended become children of this one, if it has started the parent.
+
+    Args:
+        yes: whether they do from now on.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # no such function: a system that has no such thing
+        ctypes.CDLL(None).prctl(_ADOPT, ctypes.c_ulong(yes), *[ctypes.c_ulong(0)] * 3)
+
+
+def bury(without: Container[int]) -> None:
+    """Take notice of the end of children that this process has adopted, so that they do not stay as dead ones.
+
+    Args:
+        without: children of its own.
+    """
+    for child in _children(os.getpid()):
+        if child not in without:
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG)
+
+
+def _children(process: int) -> list[int]:
+    """The processes of which another one is the parent."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{process}/task/{thread}/children") as file:
+                found += map(int, file.read().split())
+    return found
+
+
+def _told(process: int) -> _Told | None:
     try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        with open(f"/proc/{process}/stat", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
     except OSError:
         return None
-    return sum(map(int, fields[11:15]))  # its own, and that of children that it has waited for
-
-
-def adopt_orphans() -> None:
-    """Let descendants whose parent ends become children of this process, where the system knows how."""
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    return _Told(fields[0] not in "ZX", int(fields[2]), sum(map(int, fields[11:15])))

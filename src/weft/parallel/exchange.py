@@ -67,6 +67,11 @@ class Exchange(Performed):
     def performer(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
         return Together(self, attrs)
 
+    def way(self, group: tuple[int, ...]) -> str:
+        """From whom to whom it brings something, for messages, if that is not from all to all."""
+        del group
+        return ""
+
     def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
         mesh = AbstractMesh((len(attrs[-1]),), (AXIS,))
         shaped = Primitive(
@@ -123,7 +128,8 @@ class Together:
     def _said(self, name: str, arrays: Sequence[Any]) -> str:
         types = ", ".join(f"{array.dtype}{list(array.shape)}" for array in arrays)
         attributes = zip(self.primitive.attr_names[:-1], self.attrs[:-1], strict=True)
-        return f"{name}({types})" + "".join(f" {what}={value}" for what, value in attributes)
+        said = f"{name}({types})" + "".join(f" {what}={value}" for what, value in attributes)
+        return said + self.primitive.way(self.group)
 
     def clear_cache(self) -> None:
         """Drop what was compiled."""

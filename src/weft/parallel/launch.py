@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from weft.parallel import descendants
 from weft.parallel.coordinator import PATIENCE, Coordinator
-from weft.parallel.descendants import adopt_orphans, descendants, spent
 from weft.parallel.processes import COORDINATOR, JOINED, RESTARTS, coordinator
 from weft.parallel.wire import Line
 
@@ -30,8 +30,8 @@ _SHOWN: Final = 20
 _NOISE: Final = "[Gloo] Rank "
 #: seconds between two looks at whether the processes are there, and at whether they compute
 _TICK, _LOOK = 0.05, 0.5
-#: units of processor time between the latter that count as computing, since signs of life take some, too
-_BUSY: Final = 3
+#: seconds of processor time between the latter that count as computing, since signs of life take some, too
+_BUSY: Final = 0.035
 
 
 @dataclass(slots=True)
@@ -58,6 +58,11 @@ class Plan:
     restarts: int = 0
     show: frozenset[int] = field(default_factory=lambda: frozenset({0}))
 
+    @property
+    def ranks(self) -> range:
+        """The ranks of this machine."""
+        return range(self.first, self.first + self.local_workers)
+
 
 def launch(plan: Plan) -> int:
     """Run a plan.
@@ -67,58 +72,83 @@ def launch(plan: Plan) -> int:
 
     Returns:
         int: 0 if all processes ended with 0, else the status of the first that did not; 128 and the number of a signal
-        for one that a signal ended.
+        for one that a signal ended, and where one ends the launcher; 2 if there is no place for the logs.
     """
-    status = 0
+    others = frozenset(descendants.started(os.getpid()))
+    descendants.adopt(True)
     try:
-        plan.log_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        print(f"weft launch: the folder of the logs: {error}", file=sys.stderr)
-        return 1
-    adopt_orphans()
+        return _starts(plan, others)
+    finally:
+        descendants.adopt(False)
+
+
+def _starts(plan: Plan, others: frozenset[int]) -> int:
+    """Run a plan, beside what this process has started before."""
+    status = 0
     for attempt in range(plan.restarts + 1):
         try:
-            run = _Run(plan, attempt)
-        except (OSError, ValueError) as error:
+            logs = _logs(plan, attempt)
+        except OSError as error:
+            print(f"weft launch: the logs cannot be written to {plan.log_dir} (--log-dir): {error}", file=sys.stderr)
+            return 2
+        try:
+            run = _Run(plan, attempt, logs, others)
+        except OSError as error:
             print(f"weft launch: the coordinator at {plan.address or 'a free port'}: {error}", file=sys.stderr)
             return 1
         status = run.wait()
         if status == 0 or run.interrupted or attempt == plan.restarts:
             break
-        print(f"weft launch: starting again, {plan.restarts - attempt} times more at most", file=sys.stderr)
+        kept = f"the logs until now are kept as {plan.log_dir}/worker_*.start{attempt}.log"
+        print(f"weft launch: starting again, {plan.restarts - attempt} times more at most; {kept}", file=sys.stderr)
     return status
 
 
-class _Run:
-    """One start of all processes of this machine."""
+def _logs(plan: Plan, attempt: int) -> dict[int, Path]:
+    """An empty log for each process of a start. Those of the starts before are kept under other names."""
+    plan.log_dir.mkdir(parents=True, exist_ok=True)
+    logs = {rank: plan.log_dir / f"worker_{rank}.log" for rank in plan.ranks}
+    for rank, log in logs.items():
+        if attempt == 0:  # what is there is another program's
+            for old in plan.log_dir.glob(f"worker_{rank}.start*.log"):
+                old.unlink()
+        elif log.exists():
+            log.rename(log.with_name(f"worker_{rank}.start{attempt - 1}.log"))
+        log.write_bytes(b"")
+    return logs
 
-    def __init__(self, plan: Plan, attempt: int) -> None:
-        self.plan = plan
+
+class _Run:
+    """One start of all processes of this machine.
+
+    Args:
+        plan: what is started.
+        attempt: how many times it was started before.
+        logs: those of the processes, by rank.
+        others: processes that do not belong to it.
+
+    Raises:
+        OSError: the coordinator cannot be there, or be reached.
+    """
+
+    def __init__(self, plan: Plan, attempt: int, logs: dict[int, Path], others: frozenset[int]) -> None:
+        self.plan, self.attempt, self.logs, self.others = plan, attempt, logs, others
         self.coordinator: Coordinator | None = None
-        address = plan.address
+        self.address = plan.address
         if plan.first == 0:
-            self.coordinator = coordinator(address or "127.0.0.1:0", plan.workers, str(attempt))
-            address = self.coordinator.address
+            self.coordinator = coordinator(self.address or "127.0.0.1:0", plan.workers, str(attempt))
+            self.address = self.coordinator.address
         #: what is wrong, and with which process, if anything is
         self.fault: tuple[str, int | None] | None = None
-        #: the signal that told to end all, if one did
-        self.interrupted: signal.Signals | None = None
-        self.line = self._watching(address, attempt)
-        #: what descended from this process before
-        self.before = frozenset(descendants(os.getpid()))
-        self.logs = {rank: plan.log_dir / f"worker_{rank}.log" for rank in self.ranks}
+        #: whether a signal has ended it
+        self.interrupted = False
+        self.line = self._watching(self.address, attempt)
         #: when they are looked at next, and the processor time that they had taken before
         self.looks_at = 0.0
-        self.spent: dict[int, int] = {}
+        self.spent: dict[int, float] = {}
         #: they are not waited for before the end, so that their numbers stay theirs
-        self.workers = {rank: self._start(rank, address, attempt) for rank in self.ranks}
-        self.shown = [self.logs[rank].open(errors="replace") for rank in self.ranks if rank in plan.show]
-        for shown in self.shown if attempt else ():
-            shown.seek(0, os.SEEK_END)
-
-    @property
-    def ranks(self) -> range:
-        return range(self.plan.first, self.plan.first + self.plan.local_workers)
+        self.workers: dict[int, subprocess.Popen[bytes]] = {}
+        self.shown = [log.open(errors="replace") for rank, log in logs.items() if rank in plan.show]
 
     def _watching(self, address: str, attempt: int) -> Line:
         """A connection to the coordinator, when it is there."""
@@ -140,22 +170,17 @@ class _Run:
             if message[0] == "fault":
                 self.fault = message[1], message[2]
 
-    def _start(self, rank: int, address: str, attempt: int) -> subprocess.Popen[bytes]:
-        host, _, port = address.rpartition(":")
+    def _start(self, rank: int) -> subprocess.Popen[bytes]:
+        host, _, port = self.address.rpartition(":")
         plan, place = self.plan, str(rank - self.plan.first)
         told = {
-            COORDINATOR: address, RESTARTS: str(attempt), "RANK_ID": str(rank), "RANK": str(rank),
+            COORDINATOR: self.address, RESTARTS: str(self.attempt), "RANK_ID": str(rank), "RANK": str(rank),
             "RANK_SIZE": str(plan.workers), "WORLD_SIZE": str(plan.workers), "MS_WORKER_NUM": str(plan.workers),
             "MS_NODE_ID": str(rank), "MS_ROLE": "MS_WORKER", "MS_SCHED_HOST": host, "MS_SCHED_PORT": port,
             "DEVICE_ID": place, "LOCAL_RANK": place, "LOCAL_WORLD_SIZE": str(plan.local_workers),
             "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2"),
         }  # fmt: skip
         environment = {name: value for name, value in os.environ.items() if name != JOINED}
-        if attempt:  # the log of the starts before says why there is another one
-            with self.logs[rank].open("a") as log_before:
-                log_before.write(f"==== start {attempt} ====\n")
-        else:
-            self.logs[rank].write_bytes(b"")
         with self.logs[rank].open("ab") as log:  # written to by the process itself, whatever happens to this one
             return subprocess.Popen(
                 plan.command, env={**environment, **told}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
@@ -171,15 +196,21 @@ class _Run:
         sys.stdout.flush()
 
     def wait(self) -> int:
-        """Wait for all processes; end all when one fails."""
-        previous = signal.signal(signal.SIGTERM, self._interrupt)
+        """Start all processes and wait for them; end all when one fails."""
+        previous = signal.signal(signal.SIGTERM, _terminate)
         try:
+            for rank in self.plan.ranks:
+                self.workers[rank] = self._start(rank)
             return self._watch()
-        except KeyboardInterrupt:
-            self.interrupted = self.interrupted or signal.SIGINT
-            print("weft launch: interrupted, ending all processes", file=sys.stderr)
-            self._end(signal.SIGINT)
-            return 128 + self.interrupted
+        except OSError as error:
+            print(f"weft launch: rank {len(self.workers)} cannot be started: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt as error:
+            asked = signal.SIGTERM if error.args else signal.SIGINT
+            print(f"weft launch: interrupted by {asked.name}, ending all processes", file=sys.stderr)
+            self.interrupted = True
+            self._end(asked)
+            return 128 + asked
         finally:
             signal.signal(signal.SIGTERM, previous)
             if any(_status(worker) is None for worker in self.workers.values()):
@@ -207,6 +238,7 @@ class _Run:
             if time.monotonic() > self.looks_at:
                 self.looks_at = time.monotonic() + _LOOK
                 self._see([rank for rank in self.workers if rank not in ended])
+                descendants.bury({*self.others, *[worker.pid for worker in self.workers.values()]})
             self._show()
             time.sleep(_TICK)
         fault = self.fault
@@ -223,11 +255,11 @@ class _Run:
         return status if status > 0 else 128 - status
 
     def _see(self, running: list[int]) -> None:
-        """Tell which processes compute: they may not come to say so themselves."""
-        taken = {rank: found for rank in running if (found := spent(self.workers[rank].pid)) is not None}
-        if taken:
-            self.line.send("seen", [rank for rank, found in taken.items() if found > self.spent.get(rank, 0) + _BUSY])
-        self.spent = taken
+        """Tell which processes compute, or what they have started: they may not come to say so themselves."""
+        spent = {rank: found for rank in running if (found := descendants.spent(self.workers[rank].pid)) is not None}
+        if spent:
+            self.line.send("seen", [rank for rank, found in spent.items() if found > self.spent.get(rank, 0) + _BUSY])
+        self.spent = spent
 
     def _note(self, rank: int, fault: tuple[str, int | None] | None) -> None:
         """Say in the log of a process that it was ended, and why, since it did not come to do so."""
@@ -247,33 +279,39 @@ class _Run:
 
     def _end(self, asked: signal.Signals) -> None:
         """End all processes, and those that they started, first by asking."""
-        for how, patience in ((asked, _ASKED), (signal.SIGKILL, _ASKED)):
-            for worker in self.workers.values():
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(worker.pid, how)
-                    os.killpg(worker.pid, signal.SIGCONT)  # one that was stopped
-            for process in self._apart():
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(process, how)
-                    os.kill(process, signal.SIGCONT)
-            until = time.monotonic() + patience
-            while any(_status(worker) is None for worker in self.workers.values()) and time.monotonic() < until:
+        for how in (asked, signal.SIGKILL):
+            self._send(how)
+            until = time.monotonic() + _ASKED
+            while self._left() and time.monotonic() < until:
+                if how is signal.SIGKILL:
+                    self._send(how)  # to what was started meanwhile
                 time.sleep(_TICK / 5)
 
-    def _apart(self) -> list[int]:
-        """What the processes have started in groups of its own."""
-        workers = {worker.pid for worker in self.workers.values()}
-        found = [one for one in descendants(os.getpid()) if one not in self.before and one not in workers]
-        apart = []
-        for process in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                if os.getpgid(process) not in workers:
-                    apart.append(process)
-        return apart
+    def _left(self) -> bool:
+        """Whether any process is still there, or any that was started by one."""
+        descendants.bury({*self.others, *[worker.pid for worker in self.workers.values()]})
+        return any(_status(worker) is None for worker in self.workers.values()) or bool(self._started())
 
-    def _interrupt(self, number: int, _: Any) -> None:
-        self.interrupted = signal.Signals(number)
-        raise KeyboardInterrupt
+    def _started(self) -> dict[int, int]:
+        """What the processes have started and is still there, also in sessions of their own, with its process group."""
+        own = {worker.pid for worker in self.workers.values()}
+        return {
+            process: group
+            for process, group in descendants.groups(descendants.started(os.getpid(), self.others)).items()
+            if process not in own
+        }
+
+    def _send(self, how: signal.Signals) -> None:
+        """Send a signal to all processes and what they started, and let those take it that were stopped."""
+        groups = [worker.pid for worker in self.workers.values()]
+        for number in (how, signal.SIGCONT):
+            for group in groups:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(group, number)
+            for process, group in self._started().items():
+                if group not in groups:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process, number)
 
 
 def _status(worker: subprocess.Popen[bytes]) -> int | None:
@@ -294,3 +332,8 @@ def _ending(status: int) -> str:
         return f"was ended by {signal.Signals(-status).name}"
     except ValueError:
         return f"was ended by signal {-status}"
+
+
+def _terminate(number: int, frame: object) -> None:
+    del frame
+    raise KeyboardInterrupt(number)

@@ -29,6 +29,18 @@ def is_here(host: str) -> bool:
     return host in ("127.0.0.1", "localhost")
 
 
+def resolve(host: str) -> None:
+    """Make sure that a host has an address.
+
+    Raises:
+        OSError: it has none.
+    """
+    try:
+        socket.getaddrinfo(host, None)
+    except (OSError, UnicodeError) as error:
+        raise OSError(f"the host {host!r} does not resolve: {getattr(error, 'strerror', None) or error}") from None
+
+
 def free_port() -> int:
     """A port of this machine that nobody listens on."""
     with socket.socket() as found:

@@ -40,6 +40,13 @@ for step in range(8):
     if step == 4 and rank == who:
         if how == "killed_beside_a_child":
             subprocess.Popen(["sleep", "300"])
+        if how == "killed_beside_children":  # of other groups and sessions, and one whose parent has ended
+            started = [
+                subprocess.Popen(["timeout", "300", "sleep", "299"]),
+                subprocess.Popen(["sleep", "300"], start_new_session=True),
+            ]
+            orphan = subprocess.run(["sh", "-c", "setsid sleep 300 >&- & echo $!"], stdout=-1, text=True).stdout
+            print("children", *[child.pid for child in started], orphan, flush=True)
         if how.startswith("killed"):
             os.kill(os.getpid(), signal.SIGKILL)
         if how == "terminated":
@@ -79,6 +86,9 @@ for step in range(8):
             began = time.monotonic()
             sum(range(1_000_000_000))
             print("held it for", time.monotonic() - began, flush=True)
+        if how == "child_computes":
+            burn = "import time\nwhile time.process_time() < 5: pass"
+            subprocess.run(["timeout", "60", sys.executable, "-c", burn], check=True)
         if how in ("shape", "caught"):
             given = Tensor(np.arange(10, dtype=np.float32).reshape(2, 5))
         if how == "dtype":

@@ -244,7 +244,7 @@ def test_one_that_ends_without_noticing_that_another_has_failed_has_caught_nothi
     [
         (
             "nobody_waits",
-            r"rank 1 has ended; rank 0 waits for rank 1 in Transfer\(float32\[2\]\) from rank 0 to rank 1 "
+            r"rank 1 has ended; rank 0 waits for rank 1 in Transfer\(float32\[2\]\) tag=0 from rank 0 to rank 1 "
             r"\(\S*messages.py:15, exchange 1\)",
             r"rank 0 has not waited for the handles of \S*messages.py:15\)",
         ),

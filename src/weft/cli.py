@@ -271,7 +271,8 @@ def _launch(options: argparse.Namespace, rest: list[str]) -> int:
         wire.resolve(options.master_addr or "127.0.0.1")
     except (RuntimeError, OSError) as error:
         print(f"weft launch: {error}", file=sys.stderr)
-        return 2
+        if not first or not isinstance(error, OSError):
+            return 2  # elsewhere the name may be known later than this machine is there
     if not options.module and not os.path.exists(options.program):
         raise CannotRun(f"can't open file {options.program!r}: {os.strerror(errno.ENOENT)}")
     settings = [f"--{name}={value}" for name in ("mode", "device") if (value := getattr(options, name))]

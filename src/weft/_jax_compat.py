@@ -265,15 +265,14 @@ _kept_in: str | None = None
 
 
 def _read_kept(key: str, *args: Any, **kwargs: Any) -> Any:
-    """Read a compiled program that is kept. One that XLA cannot read is none: some big ones it writes and cannot
-    parse, and JAX would warn of them in each process.
-    """
+    """Read a compiled program that is kept. One that XLA cannot read is none: some big ones it writes and cannot parse."""
     _local.asked = key
     try:
         return _read_by_jax(key, *args, **kwargs)
-    except Exception:
+    except Exception as error:
         if _kept_in is None:
             raise
+        logging.getLogger("weft.cache").info("a compiled program that is kept cannot be read: %r", error)
         store: Any = compilation_cache._cache
         store.drop(key)
         return None, None

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.processes import python, weft_command
+from tests.helpers.processes import environment, weft_command
 
 PROGRAM = Path(__file__).parent / "programs" / "device_reports.py"
 CHECKS = re.findall(r"^def check_(\w+)\(", PROGRAM.read_text(encoding="utf-8"), re.MULTILINE)
+#: what the processes see of the environment: they are compared with each other, whatever other tests left there
+PLAIN = ("PATH", "PYTHONPATH", "HOME", "TMPDIR", "LANG")
 #: found with an empty cache, and with what a process before kept: executables, then entries too
 RUNS = ("compiled", "found", "kept")
 
@@ -26,9 +30,13 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[s
     def outcome(run: str) -> dict[str, str]:
         while len(found) <= RUNS.index(run):
             variables = {"MS_COMPILER_CACHE_ENABLE": "1"} if len(found) == RUNS.index("kept") else {}
-            done = python(
-                str(PROGRAM), str(len(found)), str(folder), MS_COMPILER_CACHE_PATH=str(folder / "cache"),
-                XLA_FLAGS="--xla_force_host_platform_device_count=8", **variables,
+            done = subprocess.run(
+                [sys.executable, str(PROGRAM), str(len(found)), str(folder)], capture_output=True, text=True,
+                timeout=300, cwd=folder, check=False, env={
+                    **{name: value for name, value in environment().items() if name in PLAIN}, **variables,
+                    "MS_COMPILER_CACHE_PATH": str(folder / "cache"),
+                    "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+                },
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
             errors = json.loads(done.stdout.splitlines()[-1])

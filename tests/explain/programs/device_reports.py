@@ -500,6 +500,9 @@ def check_pictures_in_compiled_functions() -> None:
 
 
 def main() -> None:
+    # why something was not found in the cache, shown where a check fails
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO)
+    logging.getLogger("jax._src.cache_key").setLevel(logging.DEBUG)
     found: dict[str, str] = {}
     for name, check in list(globals().items()):
         if name.startswith("check_"):

@@ -265,7 +265,7 @@ _kept_in: str | None = None
 
 
 def _read_kept(key: str, *args: Any, **kwargs: Any) -> Any:
-    """Read a compiled program that is kept. One that XLA cannot read is none: some big ones it writes and cannot parse."""
+    """Read a compiled program that is kept. One that XLA cannot read, as some big ones that it wrote, is none."""
     _local.asked = key
     try:
         return _read_by_jax(key, *args, **kwargs)

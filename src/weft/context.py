@@ -449,6 +449,8 @@ class Store:
 _context = Store("context", SETTINGS)
 _parallel = Store("parallel context", PARALLEL_SETTINGS)
 _servers = Store("parameter server context", PS_SETTINGS)
+#: the modes in which the framework spreads what it computes
+SPREAD_MODES: Final = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
 _listeners: list[Listener] = []
 #: the settings that `set_context` leaves as they are
 _pinned: set[str] = set()
@@ -475,16 +477,21 @@ class _Gradients(threading.local):
 GRADIENTS: Final = _Gradients()
 #: what else computations may depend on, texts by subject; only `note` writes it
 _noted: dict[str, tuple[str, ...]] = {}
+#: the subjects of these that count in `SPREAD_MODES` only
+_noted_of_spreading: set[str] = set()
 _warned_ascend = False
 
 
-def note(subject: str, texts: tuple[str, ...]) -> None:
+def note(subject: str, texts: tuple[str, ...], when_spread: bool = False) -> None:
     """Note a state of the process that computations depend on like on settings: compiled code is for this state.
 
     Args:
         subject: whose state; its texts take the place of those before.
         texts: what the state is; equal texts mean the same.
+        when_spread: computations depend on it in `SPREAD_MODES` only, whenever it was noted.
     """
+    if when_spread:
+        _noted_of_spreading.add(subject)
     _noted[subject] = texts
     _publish({})
 
@@ -630,8 +637,10 @@ def _fingerprint() -> tuple[str, ...]:
     """The settings that computations may depend on; equal ones are the same object."""
     values = _context.values
     made = [f"{key}={values[key]!r}" for key in values if key not in _WITHOUT_EFFECT]
-    for texts in _noted.values():
-        made += texts
+    spread = _parallel.values["parallel_mode"] in SPREAD_MODES
+    for subject, texts in _noted.items():
+        if spread or subject not in _noted_of_spreading:
+            made += texts
     return _fingerprints.setdefault(tuple(made), tuple(made))
 
 
@@ -676,10 +685,6 @@ def _note_settings(store: Store) -> None:
 
 
 # -- parallel programs: settings that are stored for the code that spreads networks over devices -------------------
-
-
-#: the modes in which the framework spreads what it computes
-SPREAD_MODES: Final = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
 
 
 def set_processes(count: int, rank: int) -> None:

@@ -213,6 +213,10 @@ def test_operators_of_layers() -> None:
     assert "all agree" in run("operators_of_layers")
 
 
+def test_strategies_that_are_given_again() -> None:
+    assert "compiled anew" in run("strategies_again")
+
+
 def test_an_exchange_of_the_program_in_a_spread_network(tmp_path: Path) -> None:
     status, logs, said = launched(tmp_path, 2, "exchanging_spread")
     assert status == 0, said

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Self
 
-from weft.context import SPREAD_MODES, get_auto_parallel_context, note
+from weft.context import note
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.cuts import check_strategies
@@ -214,7 +214,7 @@ class Operator:
         for what, value in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
             check_strategies(f"{self.name}.shard", what, value)
         self._strategy = None if in_strategy is None and out_strategy is None else (in_strategy, out_strategy)
-        _count_strategies()
+        note("strategies", (f"strategies were given {next(_strategies)} times",), when_spread=True)
         self.add_prim_attr("in_strategy", in_strategy)
         when_spread = self.__dict__.pop("_when_spread", None)
         if when_spread is not None:
@@ -308,13 +308,8 @@ def differentiated(rule: Callable[..., Any], function: Callable[..., Any], args:
     return _differentiated(rule, function, args)
 
 
+#: how often strategies were given: functions that are compiled where strategies count may have an operator of these
 _strategies = itertools.count(1)
-
-
-def _count_strategies() -> None:
-    """Have functions compiled anew where strategies count: an operator of theirs may have another one."""
-    if get_auto_parallel_context("parallel_mode") in SPREAD_MODES:
-        note("strategies", (f"strategies were given {next(_strategies)} times",))
 
 
 #: calls an operator that has a strategy: operator, function, arguments, arguments by name

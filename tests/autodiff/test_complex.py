@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -36,3 +38,60 @@ def test_cast_of_complex_numbers(dtype: Any, compiler: Any) -> None:
     assert found.dtype is dtype
     real = numbers if dtype is weft.bool_ else numbers.real
     close(found, real.astype(dtype.np_dtype))
+
+
+#: functions of complex numbers, with JAX's
+FUNCTIONS: dict[str, tuple[Any, Any]] = {
+    "abs": (ops.abs, jnp.abs),
+    "sgn": (ops.sgn, lambda z: z / jnp.abs(z)),
+    "angle": (ops.angle, jnp.angle),
+    "conj": (ops.conj, jnp.conj),
+    "square": (ops.square, jnp.square),
+    "sqrt": (ops.sqrt, jnp.sqrt),
+    "rsqrt": (ops.rsqrt, lambda z: 1 / jnp.sqrt(z)),
+    "exp": (ops.exp, jnp.exp),
+    "log": (ops.log, jnp.log),
+    "sin": (ops.sin, jnp.sin),
+    "tanh": (ops.tanh, jnp.tanh),
+    "reciprocal": (ops.reciprocal, lambda z: 1 / z),
+    "fft": (lambda z: ops.abs(ops.fft(z)), lambda z: jnp.abs(jnp.fft.fft(z))),
+    "power": (lambda z: z**3, lambda z: z**3),
+    "product": (lambda z: z * ops.conj(z) / (z + 2), lambda z: z * jnp.conj(z) / (z + 2)),
+    "polar": (
+        lambda z: ops.polar(ops.abs(z), ops.angle(z) * 2),
+        lambda z: jnp.abs(z) * jnp.exp(2j * jnp.angle(z)),
+    ),
+}
+
+
+@pytest.mark.parametrize("compiler", [lambda function: function, weft.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_first_and_second_derivatives(name: str, compiler: Any) -> None:
+    ours, theirs = FUNCTIONS[name]
+    point, along = np.array([0.5, -1.2, 0.8], np.float32), np.array([1.0, 0.5, -2.0], np.float32)
+
+    def loss(value: Any) -> Any:
+        found = ours(ops.complex(value, value * value + 0.3))
+        return (found.real() * 2 + found.imag()).sum() if found.is_complex() else (found * 2).sum()
+
+    def oracle(value: Any) -> Any:
+        found = theirs(jax.lax.complex(value, value * value + 0.3))
+        return (found.real * 2 + found.imag).sum()
+
+    def turned(value: Any) -> Any:
+        return (weft.grad(loss)(value) * Tensor(along)).sum()
+
+    first = jax.grad(oracle)
+    np.testing.assert_allclose(compiler(weft.grad(loss))(Tensor(point)).asnumpy(), first(point), 2e-4, 2e-5)
+    second = jax.grad(lambda value: (first(value) * along).sum())(point)
+    np.testing.assert_allclose(compiler(weft.grad(turned))(Tensor(point)).asnumpy(), second, 2e-4, 2e-5)
+
+
+def test_the_direction_of_zero() -> None:
+    def loss(value: Any) -> Any:
+        z = ops.complex(value, value * 0)
+        return (ops.sgn(z).real() + ops.abs(z)).sum()
+
+    zero = Tensor(np.zeros(2, np.float32))
+    close(weft.grad(loss)(zero), np.zeros(2))
+    assert np.isfinite(weft.grad(lambda value: weft.grad(loss)(value).sum())(zero).asnumpy()).all()

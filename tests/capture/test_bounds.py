@@ -155,10 +155,13 @@ def test_what_is_assigned() -> None:
         same(outcome(compiled, X, np.array(values), np.float32(7)), wanted)
 
 
-def test_weights_are_as_they_were() -> None:
+@pytest.mark.parametrize("computed", [False, True])
+def test_weights_are_as_they_were(computed: bool) -> None:
     net = nn.Dense(4, 5)
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
-    step_of = weft.value_and_grad(lambda x, y: ops.cross_entropy(net(x), y), None, optimizer.parameters)
+    step_of = weft.value_and_grad(
+        lambda x, y: ops.cross_entropy(net(x), y * 1 if computed else y), None, optimizer.parameters
+    )
 
     @jit
     def step(x: Any, y: Any) -> Any:
@@ -179,7 +182,10 @@ def test_weights_are_as_they_were() -> None:
             for parameter, value in zip(state, before, strict=True):
                 np.testing.assert_array_equal(parameter.asnumpy(), value)
     report = explain(step)(x, Tensor([0, 1, 2]))
-    assert "where it holds" in str(report.graphs[0].event.made)  # the step is none where a label is no class
+    # the step is none where a label is no class; the graph for labels that a guard looks at needs no check
+    steps = [text for graph in report.graphs if "MomentumUpdate" in (text := str(graph.event.made))]
+    checks = ["where it holds" in text for text in steps]
+    assert checks == ([True] if computed else [False, True])
     assert "in place" in str(report)  # memory of the weights is still taken over
 
 
@@ -220,10 +226,11 @@ def test_an_exception_that_the_program_catches() -> None:
     assert len(report.graphs) < 2 * 8 + 4
 
 
-def test_a_graph_that_prints(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("computed", [False, True])
+def test_a_graph_that_prints(computed: bool, capsys: pytest.CaptureFixture[str]) -> None:
     def program(x: Any, i: Any) -> Any:
         print("sum", x.sum())
-        return x[i]
+        return x[i + 0] if computed else x[i]
 
     compiled = jit(program)
     for values in ([0], [3], [1]):
@@ -235,7 +242,33 @@ def test_a_graph_that_prints(capsys: pytest.CaptureFixture[str]) -> None:
             assert "test_bounds.py:" in found
         else:
             same(found, wanted)
-    assert len(explain(compiled)(Tensor(X), Tensor([0])).graphs) == 1
+    assert len(explain(compiled)(Tensor(X), Tensor([0])).graphs) == (1 if computed else 2)
+
+
+def test_indices_that_are_given_are_looked_at_before_the_graph_runs() -> None:
+    position = Parameter(Tensor([1, 0]), name="position", requires_grad=False)
+    others = [Tensor([2])]
+
+    def program(x: Any, i: Any, written: Any) -> Any:
+        rows = x[i.reshape(-1)[:1]] + x[i.astype("int64").expand_dims(1)].sum(1)[0]
+        written[0] = 1
+        return rows + x[position].sum() + x[others[0]] + x[written].sum()
+
+    compiled, written = jit(program), [Tensor([9]) for _ in range(4)]
+    for number, values in enumerate(([0, 1], [2, 2], [1, 5], [0, 1])):
+        wanted = outcome(program, X, np.array(values), np.array([9]))
+        same(outcome(compiled, X, np.array(values), written[number]), wanted)
+    graphs = explain(compiled)(Tensor(X), Tensor([0, 1]), Tensor([9])).graphs
+    assert sorted(path for path in graphs[0].event.guards.values() if path.startswith("indices")) == [
+        "indices in i, from -3 to 2", "indices in others[0], from -3 to 2", "indices in position, from -3 to 2",
+    ]  # fmt: skip
+    others[0] = Tensor([7])
+    assert outcome(compiled, X, np.array([0, 1]), np.array([9])) == "index 7 is out of bounds for axis 0 with size 3"
+    others[0] = Tensor([0])
+    position.set_data(Tensor([1, 3]))
+    assert outcome(compiled, X, np.array([0, 1]), np.array([9])) == "index 3 is out of bounds for axis 0 with size 3"
+    position.set_data(Tensor([1, 2]))
+    same(outcome(compiled, X, np.array([0, 1]), np.array([9])), outcome(program, X, np.array([0, 1]), np.array([9])))
 
 
 def test_loops_end() -> None:

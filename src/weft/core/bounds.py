@@ -1,16 +1,27 @@
-"""Indices in tensors are in bounds: eager code looks before it uses them, a graph checks them while it runs."""
+"""Indices in tensors are in bounds: eager code looks before it uses them. Before a graph runs a guard looks at those
+that it is given, so that nobody has to wait for its end; those that it computes it checks itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+import jax
 import numpy as np
 
 from weft import context, dtypes
 from weft.core import trace as trace_module
 from weft.core.tensor import LiteralTensor, Tensor, data_of, whole_array
 from weft.ir.graph import Value
+
+#: operations whose results have elements of their first operand only
+_REARRANGING: Final = frozenset({
+    "BroadcastTo", "Detach", "ExpandDims", "Flip", "GetItem", "Identity", "Repeat", "RepeatElements", "Reshape", "Roll",
+    "ShardingConstraint", "Slice", "Squeeze", "StopGradient", "Tile", "Transpose",
+})  # fmt: skip
+#: a guard looks at tensors of so many elements; what is larger takes longer than the graph needs for it
+_LOOKED_AT: Final = 1 << 18
 
 
 def check_bounds(
@@ -51,6 +62,9 @@ def check_bounds(
         if data.__class__ is not Value:
             _look(data, low, size, what, ignored)
     elif data.__class__ is Value or (type(index) is not LiteralTensor and id(index) not in trace.created):
+        given = _given(index, trace)
+        if given is not None and type(size) is int and trace.looks_before(given, low, size, ignored):
+            return
         condition = _condition(index, low, size, ignored)
         if condition is not None:
             trace.check(condition, what.format("?"))
@@ -67,16 +81,56 @@ def check(condition: Tensor, message: str) -> None:
         raise IndexError(message)
 
 
+def in_bounds(index: Tensor, low: int, size: int, ignored: int | None) -> bool:
+    """Whether it is found out quickly that all indices are in bounds.
+
+    Args:
+        index: integer tensor.
+        low: the least index.
+        size: indices are less.
+        ignored: an index that is allowed everywhere; None for none.
+    """
+    data = data_of(index)
+    if data.size > _LOOKED_AT or jax.process_count() > 1:
+        return False  # processes that run one graph have other indices, and would choose other graphs
+    return _out_of_bounds(np.asarray(data), low, size, ignored) is None
+
+
+def _given(index: Tensor, trace: trace_module.Trace) -> Tensor | None:
+    """The tensor from outside of which the elements of an index are, as they were when the graph began; None where it
+    is computed.
+    """
+    value = data_of(index)
+    if value.__class__ is not Value:
+        return index
+    while value.node is not None:
+        operation, source = value.node.op.name, value.node.inputs[0] if value.node.inputs else None
+        if source is None or not (operation in _REARRANGING or (operation == "Cast" and _holds_all(value, source))):
+            return None
+        value = source
+    return next((tensor for tensor, param in trace.externals.values() if param is value), None)
+
+
+def _holds_all(value: Value, source: Value) -> bool:
+    """Whether all numbers of one type are numbers of another: a conversion leaves them as they are."""
+    return np.can_cast(source.type.dtype.np_dtype, value.type.dtype.np_dtype, "safe")
+
+
 def _look(data: Any, low: int, size: int, what: str, ignored: int | None) -> None:
     """Refuse indices whose values are known."""
-    values = np.asarray(whole_array(data))
+    wrong = _out_of_bounds(np.asarray(whole_array(data)), low, size, ignored)
+    if wrong is not None:
+        raise IndexError(what.format(wrong))
+
+
+def _out_of_bounds(values: np.ndarray[Any, Any], low: int, size: int, ignored: int | None) -> int | None:
+    """The first index that is out of bounds, None if there is none."""
     if not values.size or (low <= values.min() and values.max() < size):
-        return
+        return None
     wrong = values[(values < low) | (values >= size)]
     if ignored is not None:
         wrong = wrong[wrong != ignored]
-    if wrong.size:
-        raise IndexError(what.format(int(wrong.flat[0])))
+    return int(wrong.flat[0]) if wrong.size else None
 
 
 def _condition(index: Tensor, low: int, size: int, ignored: int | None) -> Tensor | None:

@@ -20,6 +20,15 @@ def magnitude(x: Any) -> Any:
     return x * jnp.sign(x) if jnp.issubdtype(x.dtype, jnp.inexact) else jnp.abs(x)
 
 
+def direction(x: Any) -> Any:
+    """The sign of real numbers, which is constant on both sides of 0; of complex ones what turns with them, and 0 at 0."""
+    if not jnp.issubdtype(x.dtype, jnp.complexfloating):
+        return jnp.sign(x)
+    size = magnitude(x)
+    zero = size == 0
+    return jnp.where(zero, jnp.zeros_like(x), x / jnp.where(zero, jnp.ones_like(size), size))
+
+
 def root(x: Any, order: float = 2.0) -> Any:
     """A root of what is not negative; its derivative at 0 is 0, as if zero were the smallest of its neighbours."""
     zero = x == 0

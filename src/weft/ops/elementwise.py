@@ -12,7 +12,7 @@ from jax import lax
 from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.core.describing import shows
-from weft.ops._kinks import magnitude
+from weft.ops._kinks import direction, magnitude
 from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating
 from weft.ops._samples import POSITIVE, UNIT, A, one, positive, unary
@@ -34,8 +34,7 @@ abs = _of_one(
     gradient=lambda x, out, dout: (mul(dout, conj(sign(x)) if x.dtype.category == 3 else sign(x)),),
 )  # fmt: skip
 sign: Any = _of_one(
-    "sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", "sign(Tensor([-3.0, 0.0, 2.0]))", "[-1.  0.  1.]",
-    no_gradient="piecewise constant",
+    "sign", direction, "-1, 0 or 1 by the sign of each element.", "sign(Tensor([-3.0, 0.0, 2.0]))", "[-1.  0.  1.]",
 )  # fmt: skip
 
 

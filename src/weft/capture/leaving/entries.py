@@ -186,7 +186,8 @@ class Entries:
             self.owner.exact = self.owner.leaves_checks = False
             for entry in failed:
                 entry.forgive()
-            self.entries = [*failed, *(entry for entry in self.entries if entry is not exact)]
+            # those that others take precedence of look less, and so accept more: they are asked after the others
+            self.entries = [*(entry for entry in self.entries if entry is not exact), *failed]
 
     def _compare(self, values: tuple[Any, ...]) -> tuple[str, set[str]]:
         """Why a call needs a new entry, and the values that do; numbers that changed are noted as such."""

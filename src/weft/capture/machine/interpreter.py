@@ -115,6 +115,7 @@ class Interpreter:
         trace.read_hooks = sources.hooks
         trace.read_layout = sources.layout
         trace.replaces = sources.replaced
+        trace.looks_before = sources.bounds
         self.journal.on_birth = sources.meet
         self.journal.on_side_write = self._read_before_side_write
         self.objects = Objects(self)

@@ -15,6 +15,7 @@ from weft.capture.python.namespaces import class_namespace
 from weft.capture.sources.contents import Contents
 from weft.capture.sources.numbers import is_call_number
 from weft.capture.state.guards import KEPT
+from weft.core.bounds import in_bounds
 from weft.core.lending import lends, overlap
 from weft.core.sharing import contiguous, layout, share_nothing
 from weft.core.tensor import Parameter, Tensor
@@ -66,6 +67,15 @@ class Asked(Contents):
             )
         asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
         self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
+
+    def bounds(self, index: Tensor, low: int, size: int, ignored: int | None) -> bool:
+        """Whether indices from outside are in bounds, which is guarded if they are: the graph need not check them."""
+        if not self.guarded or id(index) not in self.known or not in_bounds(index, low, size, ignored):
+            return False
+        expression = self.known[id(index)][1]
+        asked = f"{self.name(in_bounds, 'function')}({expression}, {low}, {size}, {ignored})"
+        self._guard(asked, "bounds", f"indices in {self.path(expression)}, from {low} to {size - 1}")
+        return True
 
     def share_nothing(self, written: list[Tensor], used: list[Tensor]) -> None:
         """Tensors that a graph writes share no elements with each other, nor with others that it uses."""

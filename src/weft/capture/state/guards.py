@@ -29,8 +29,8 @@ class Guard:
     Args:
         condition: the test, a Python expression over the arguments and the names in `Sources.scope`.
         kind: what is tested: "value", "pinned" (the value of a number of the call), "type", "identity", "length",
-            "keys", "contents", "absent", "relation", "setting", "size" (of a tensor), "same size" (as another one);
-            "compute" for a step that only computes what later conditions use, and always holds.
+            "keys", "contents", "absent", "relation", "setting", "size" (of a tensor), "same size" (as another one),
+            "bounds" (of indices); "compute" for a step that only computes what later conditions use, and always holds.
         path: what is guarded, in the user's terms.
         expected: what was found while capturing, for reports.
         expression: loads what to compare with `expected`, "" if the condition itself says it.
@@ -71,6 +71,8 @@ class Difference:
             return f"{guard.path}: no longer there"
         if guard.kind == "absent":
             return f"{guard.path}: absent -> present"
+        if guard.kind == "bounds":
+            return f"{guard.path}: out of bounds"
         if guard.kind == "relation":
             return f"{guard.path}: {guard.expected} -> {not guard.expected}"
         if guard.kind in ("identity", "contents") and type(guard.expected) is type(self.found):

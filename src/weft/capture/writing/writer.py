@@ -167,7 +167,12 @@ class Writer:
         if found is not None:
             return found
         self._alive.append(value)
-        text = self._build(value)
+        try:
+            text = self._build(value)
+        except Unsupported as refusal:
+            if refusal.step == _UNKNOWN:  # it came with what holds it
+                refusal.step = self.journal.births.get(id(value), _UNKNOWN)
+            raise
         if not text.isidentifier():  # it is one object, wherever it stands
             text = self._assigned(text)
         self._names[id(value)] = text
@@ -325,12 +330,7 @@ class Writer:
             refusal = Unsupported(Refusal.TENSOR_CONDITION, "whether a variable is bound depends on a tensor")
             refusal.step = self.last_fork
             raise refusal
-        try:
-            return self.expression(value)
-        except Unsupported as refusal:
-            if refusal.step == _UNKNOWN:  # it came with what holds it
-                refusal.step = self.journal.births.get(id(value), _UNKNOWN)
-            raise
+        return self.expression(value)
 
     def variable(self, value: Any) -> str:
         """An expression for what a variable of such a frame holds, which nobody may have read yet."""

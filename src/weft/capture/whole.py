@@ -16,6 +16,7 @@ from weft.capture.state.frame import Exit, Return
 from weft.capture.writing.writes import Stored, Writes
 from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
+from weft.core.trace import Trace
 from weft.core.transparency import CALLING_BACK
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
@@ -69,6 +70,10 @@ class _WholeAttempt(Attempt):
     result: Any = None
     stored: Stored
     writer: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.trace.looks_before = Trace.looks_before  # a graph that does all of a call has no guards around it
 
     def _write_results(self, writer: Any, result: Exit) -> Stored:
         if isinstance(result, Alternatives) or not isinstance(result, Return):

@@ -14,6 +14,7 @@ from weft import context, dtypes
 from weft.core import trace as trace_module
 from weft.core.tensor import LiteralTensor, Tensor, data_of, whole_array
 from weft.ir.graph import Value
+from weft.ir.types import TensorType
 
 #: operations whose results have elements of their first operand only
 _REARRANGING: Final = frozenset({
@@ -113,7 +114,12 @@ def _given(index: Tensor, trace: trace_module.Trace) -> Tensor | None:
 
 def _holds_all(value: Value, source: Value) -> bool:
     """Whether all numbers of one type are numbers of another: a conversion leaves them as they are."""
-    return np.can_cast(source.type.dtype.np_dtype, value.type.dtype.np_dtype, "safe")
+    before, after = source.type, value.type
+    return (
+        isinstance(before, TensorType)
+        and isinstance(after, TensorType)
+        and np.can_cast(before.dtype.np_dtype, after.dtype.np_dtype, "safe")
+    )
 
 
 def _look(data: Any, low: int, size: int, what: str, ignored: int | None) -> None:

@@ -117,6 +117,8 @@ class Trace:
         on_write: called with a tensor handle before it is written, so that the write can be undone or merged.
     """
 
+    #: asked whether each call will look, before the graph runs, if a tensor from outside has indices in bounds
+    looks_before: Callable[[Tensor, int, int, int | None], bool] = staticmethod(lambda *index_and_bounds: False)
     #: whether the capture looks at where an exception was raised
     looks_at_errors: ClassVar[bool] = True
 
@@ -145,8 +147,6 @@ class Trace:
         self.checked: Tensor | None = None
         #: what it checks, and where
         self.places: list[tuple[str, Any]] = []
-        #: asked whether each call will look, before the graph runs, if a tensor from outside has indices in bounds
-        self.looks_before: Callable[[Tensor, int, int, int | None], bool] = lambda *index_and_bounds: False
         #: whether what a graph would check is left to Python, which raises where it is wrong
         self.leaves_checks = False
         #: whether what is traced is one example of many, for which nothing is done in order

@@ -21,7 +21,7 @@ def magnitude(x: Any) -> Any:
 
 
 def direction(x: Any) -> Any:
-    """The sign of real numbers, which is constant on both sides of 0; of complex ones what turns with them, and 0 at 0."""
+    """The sign of real numbers, constant on both sides of 0; of complex ones ``z / abs(z)``, which turns; 0 at 0."""
     if not jnp.issubdtype(x.dtype, jnp.complexfloating):
         return jnp.sign(x)
     size = magnitude(x)

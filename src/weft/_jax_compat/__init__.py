@@ -40,6 +40,7 @@ from weft._jax_compat.tracing import (
     dimension_terms,
     draws_by_position,
     eagerly,
+    operands_of_scan,
     without_notes,
 )
 
@@ -47,7 +48,8 @@ __all__ = [
     "JAX_FOLDERS", "JAX_VERSIONS", "compute_on_host_only", "settings", "simulate_devices",
     "Array", "Tracer", "bound_to", "computes_on_host", "copied", "default_platform", "devices_of", "devices_of_layout",
     "lies_on_host", "to_device", "use_device",
-    "Stopped", "bind_again", "compiled_programs", "dimension_terms", "draws_by_position", "eagerly", "without_notes",
+    "Stopped", "bind_again", "compiled_programs", "dimension_terms", "draws_by_position", "eagerly",
+    "operands_of_scan", "without_notes",
     "on_compilation", "was_loaded",
     "Spread", "among_devices", "devices_of_program", "keep_whole",
     "Program", "compiler_settings", "keep_executables", "loading",

@@ -33,7 +33,8 @@ def keep_whole(primitive: Any, dims: _Dims) -> None:
     """
 
     def whole(ctx: Any, value: Any, aval: Any, kept: set[int]) -> Any:
-        mesh = jax.sharding.AbstractMesh((ctx.module_context.axis_context.num_devices,), ("all",))
+        count = ctx.module_context.axis_context.num_devices
+        mesh = jax.sharding.AbstractMesh((count,), ("all",), (jax.sharding.AxisType.Auto,))
         spec = jax.P(*[None if i in kept else jax.P.UNCONSTRAINED for i in range(aval.ndim)])
         return pjit._sharding_constraint_hlo_lowering(
             ctx.replace(avals_in=[aval], avals_out=[aval]), value, sharding=jax.NamedSharding(mesh, spec), layout=None,

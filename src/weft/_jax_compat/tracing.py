@@ -60,6 +60,16 @@ def bind_again(equation: Any, operands: Sequence[Any], **changed: Any) -> list[A
     return list(found) if primitive.multiple_results else [found]
 
 
+def operands_of_scan(equation: Any, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+    """The operands of a loop over stacks: what each round reads, what is carried, and the stacks."""
+    params = equation.params
+    if "ft_in" in params:
+        read, carried, _ = map(len, params["ft_in"].unpack())
+    else:  # JAX 0.10
+        read, carried = params["num_consts"], params["num_carry"]
+    return operands[:read], operands[read : read + carried], operands[read + carried :]
+
+
 def draws_by_position(equation: Any) -> bool:
     """Whether each random bit of an equation depends only on the key and how many elements stand before it."""
     impl = equation.invars[0].aval.dtype._impl

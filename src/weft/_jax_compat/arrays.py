@@ -36,8 +36,8 @@ def lies_on_host(array: Array) -> bool:
     if type(sharding) is not jax.sharding.SingleDeviceSharding:
         return False
     device: Any = sharding._device
-    chosen: Any = jax.config.jax_default_device  # type: ignore[attr-defined]
-    return device.platform == "cpu" and device is (chosen or _first_device())
+    config: Any = jax.config
+    return device.platform == "cpu" and device is (config.jax_default_device or _first_device())
 
 
 def computes_on_host() -> bool:

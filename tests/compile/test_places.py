@@ -55,7 +55,15 @@ def test_numbers_lead_to_nodes() -> None:
         assert places.found(f"jit(function)/{places.name(node)}/add") == []
         assert places.found(f"jit(function)/graph.00000000/{places.name(node)}/add") == []
     assert places.found(f"jit(f)/{places.mark}/999.Sin/sin") == []
-    assert places.found("arrays[0]") == []
+    assert places.found("arrays[1]") == []
+
+
+def test_a_parameter_leads_to_what_reads_it() -> None:
+    graph = graph_of(lambda x: ops.sin(x) + ops.cos(x), X)
+    places = Places(graph)
+    assert [node.op.name for node in places.found("arrays[0]")] == ["Sin", "Cos"]
+    text = jax.jit(lower(graph)).lower(X._data).as_text(debug_info=True)
+    assert '"arrays[0]"' in text  # the lowering has not changed what JAX calls it
 
 
 def test_names_in_the_program_are_those_of_its_nodes() -> None:

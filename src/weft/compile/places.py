@@ -18,6 +18,8 @@ from weft.ir.graph import Graph, Node
 from weft.ir.text import held_graph
 
 _NODE: Final = re.compile(r"(?:^|[/(])(?:(\d+)\.(\w+)|graph\.([0-9a-f]{8}))(?=[/)]|$)")
+#: what JAX calls a parameter of the graph, by the name that the lowering gives all of them together
+_PARAMETER: Final = re.compile(r"arrays\[(\d+)\]")
 _WORD: Final = re.compile(r"\W")
 
 
@@ -57,10 +59,23 @@ class Places:
             name: what XLA says of the instruction. Where it made one of several, it puts their names together.
 
         Returns:
-            list: for each of them the innermost node; none where the name is not of this graph.
+            list: for each of them the innermost node, or, where it brings a parameter of the graph to where it is
+            needed, the nodes that read this; none where the name is not of this graph.
         """
-        found = [self._innermost(one) for one in names_of(name)]
-        return list(dict.fromkeys([node for node in found if node is not None]))
+        found: list[Node] = []
+        for one in names_of(name):
+            if parameter := _PARAMETER.fullmatch(one):
+                found += self._readers(int(parameter[1]))
+            elif node := self._innermost(one):
+                found.append(node)
+        return list(dict.fromkeys(found))
+
+    def _readers(self, number: int) -> list[Node]:
+        """The nodes that read a parameter of the graph."""
+        if number >= len(self._graph.params):
+            return []
+        parameter = self._graph.params[number]
+        return [node for node in self._graph.nodes if parameter in node.inputs]
 
     def _innermost(self, name: str) -> Node | None:
         places: Places | None = None

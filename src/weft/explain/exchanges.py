@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
-from jax.sharding import AbstractMesh
 
 from weft.core.primitive import ACROSS
 from weft.errors import Location
 from weft.explain.collectives import Moved, moved
 from weft.ir.graph import Graph, Node, Value
-from weft.parallel.exchange import AXIS, over
+from weft.parallel.exchange import mesh_for, over
 
 #: JAX's collectives by the kind of XLA's that they become
 _KINDS: Final = {
@@ -77,7 +76,7 @@ def _together(node: Node, types: Sequence[Any]) -> Moved:
     op: Any = node.op
     count = len(node.attrs[-1])
     operands = [jax.ShapeDtypeStruct(kind.shape, kind.dtype.np_dtype) for kind in types]
-    traced = jax.make_jaxpr(over(op.bound(node.attrs), AbstractMesh((count,), (AXIS,))))(*operands)
+    traced = jax.make_jaxpr(over(op.bound(node.attrs), mesh_for(count)))(*operands)
     each = list(_moved(traced.jaxpr, count))
     return Moved(sum([found.most for found in each]), sum([found.together for found in each]))
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import jax
 import numpy as np
-from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 
 from weft.core.primitive import ACROSS, Primitive
 from weft.core.workers import start_quietly
@@ -26,6 +26,11 @@ AXIS: Final = "ranks"
 def over(function: Callable[..., Any], mesh: Any) -> Callable[..., Any]:
     """A function of the arrays of one process as one over a mesh, each of whose devices has arrays of its own."""
     return jax.shard_map(function, mesh=mesh, in_specs=PartitionSpec(), out_specs=PartitionSpec(), check_vma=False)
+
+
+def mesh_for(count: int) -> AbstractMesh:
+    """A mesh over some processes, whichever they are."""
+    return AbstractMesh((count,), (AXIS,), (AxisType.Auto,))
 
 
 @functools.cache
@@ -73,7 +78,7 @@ class Exchange(Performed):
         return ""
 
     def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
-        mesh = AbstractMesh((len(attrs[-1]),), (AXIS,))
+        mesh = mesh_for(len(attrs[-1]))
         shaped = Primitive(
             self.name, over(self.bound(attrs), mesh), multiple=self.multiple, register=False
         )  # its attributes are bound already

@@ -47,9 +47,10 @@ def step_function(
     if handling:
         body = _while_handling(body)
         hidden += _HANDLING
-    inner = ast.FunctionDef(code.co_name, _arguments(parameters), body, [], None)
+    define: Any = ast.FunctionDef  # of which types want more from Python 3.12 on
+    inner = define(code.co_name, _arguments(parameters), body, [], None)
     binding = [ast.Assign([ast.Name(name, ast.Store()) for name in (*cell_names, *hidden)], ast.Constant(None))]
-    outer = ast.FunctionDef("outer", _arguments([]), [*(binding if cell_names or hidden else []), inner], [], None)
+    outer = define("outer", _arguments([]), [*(binding if cell_names or hidden else []), inner], [], None)
     module = ast.Module([outer], [])
     line, end_line, column, end_column = instr.position
     line = line or code.co_firstlineno

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from weft._jax_compat import operands_of_scan
 from weft.compile.padding.arrays import Axis, Padded
 from weft.compile.padding.extents import is_symbolic
 from weft.compile.padding.space import Space
@@ -85,9 +86,7 @@ def while_loop(space: Space, equation: Any, *operands: Padded) -> list[Padded]:
 def scan(space: Space, equation: Any, *operands: Padded) -> list[Padded]:
     """What is carried stays where it was; a number of rounds that is a size of the call is that of a loop."""
     params = equation.params
-    first = params["num_consts"]
-    last = first + params["num_carry"]
-    consts, carried, stacks = operands[:first], operands[first:last], operands[last:]
+    consts, carried, stacks = operands_of_scan(equation, operands)
     stacks = tuple([space.compact(stack, [0]) for stack in stacks])
     axes, item_axes = _axes(carried), [stack.axes[1:] for stack in stacks]
     result_axes: list[tuple[Axis, ...]] = []

@@ -17,10 +17,10 @@ from weft.compile.padding.table import Refused, rule
     "abs", "acos", "acosh", "add", "add_any", "and", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil",
     "clamp", "clz", "complex", "conj", "convert_element_type", "copy", "cos", "cosh", "div", "eq", "eq_to", "erf",
     "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "imag", "integer_pow", "is_finite", "le", "le_to",
-    "log", "log1p", "logistic", "lt", "lt_to", "max", "min", "mul", "name", "mulhi", "ne", "neg", "nextafter", "not",
-    "or", "population_count", "pow", "real", "reduce_precision", "rem", "round", "rsqrt", "select_n", "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "sub",
-    "tan", "tanh", "xor",
+    "log", "log1p", "log2", "logistic", "lt", "lt_to", "max", "min", "mul", "name", "mulhi", "ne", "neg", "nextafter",
+    "not", "one_minus_square", "or", "population_count", "pow", "real", "reduce_precision", "rem", "round", "rsqrt",
+    "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square",
+    "stop_gradient", "sub", "tan", "tanh", "xor",
 )  # fmt: skip
 def pointwise(space: Space, equation: Any, *operands: Padded) -> Padded:
     """Each element depends on the elements at the same position."""

@@ -1,0 +1,147 @@
+"""Programs over several devices: how they are made, and what is known of them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import jax
+from jax._src import pjit
+from jax._src.interpreters import mlir, pxla
+
+
+class _Local(threading.local):
+    #: what JAX has loaded, while somebody wants to know
+    made: list[Any] | None = None
+
+
+_local = _Local()
+
+#: by the numbers of dimensions of an operation's operands and its parameters, some dimensions of operands and results
+_Dims = Callable[[list[int], dict[str, Any]], tuple[list[set[int]], list[set[int]]]]
+
+
+def keep_whole(primitive: Any, dims: _Dims) -> None:
+    """Have some dimensions of an operation's operands and results be whole where a program runs on several devices.
+
+    Args:
+        primitive: the operation, of JAX.
+        dims: says which dimensions.
+    """
+
+    def whole(ctx: Any, value: Any, aval: Any, kept: set[int]) -> Any:
+        count = ctx.module_context.axis_context.num_devices
+        mesh = jax.sharding.AbstractMesh((count,), ("all",), (jax.sharding.AxisType.Auto,))
+        spec = jax.P(*[None if i in kept else jax.P.UNCONSTRAINED for i in range(aval.ndim)])
+        return pjit._sharding_constraint_hlo_lowering(
+            ctx.replace(avals_in=[aval], avals_out=[aval]), value, sharding=jax.NamedSharding(mesh, spec), layout=None,
+            context_mesh=None, unconstrained_dims=set(range(aval.ndim)) - kept,
+        )[0]  # fmt: skip
+
+    def around(rule: Any) -> Any:
+        def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
+            if getattr(ctx.module_context.axis_context, "num_devices", 1) == 1:
+                return rule(ctx, *operands, **params)
+            inside, outside = dims([aval.ndim for aval in ctx.avals_in], params)
+            kept = [whole(ctx, *one) for one in zip(operands, ctx.avals_in, inside, strict=True)]
+            found = rule(ctx, *kept, **params)
+            return [whole(ctx, *one) for one in zip(found, ctx.avals_out, outside, strict=True)]
+
+        return lower
+
+    for rules in (mlir._lowerings, *mlir._platform_specific_lowerings.values()):
+        entry = rules.get(primitive)
+        if entry is not None:
+            rules[primitive] = dataclasses.replace(entry, rule=around(entry.rule))
+
+
+#: what programs that are being made ask for layouts: part of what JAX knows them by
+_AMONG: Final = jax.make_user_context(None)
+
+
+def among_devices(devices: Any) -> contextlib.AbstractContextManager[Any]:
+    """Within this block programs are made anew, for some devices.
+
+    Args:
+        devices: what `devices_of_program` gives there.
+    """
+    return _AMONG(devices)
+
+
+def devices_of_program() -> Any:
+    """The devices that a program is being made for; None where those of its operands and layouts are the same."""
+    return _AMONG.value
+
+
+class Spread(NamedTuple):
+    """A compiled program over several devices.
+
+    Args:
+        executable: what XLA made.
+        devices: the devices, in the order in which the program numbers them.
+        inputs: the sharding of each operand that it takes.
+        read: the positions of these among the arrays that the function is given.
+        outputs: the sharding of each result.
+    """
+
+    executable: Any
+    devices: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    read: tuple[int, ...]
+    outputs: tuple[Any, ...]
+
+    def text(self) -> str:
+        """The program as XLA writes it after all its passes."""
+        return "\n".join([module.to_string() for module in self.executable.hlo_modules()])
+
+
+def _spread(executable: Any, inputs: Sequence[Any], read: Iterable[int], outputs: Sequence[Any]) -> Spread | None:
+    """What is known of a compiled program, where it is one over several devices."""
+    places = next((s for s in (*outputs, *inputs) if getattr(s, "num_devices", 1) > 1), None)
+    if places is None:
+        return None
+    return Spread(executable, tuple(places._device_assignment), tuple(inputs), tuple(read), tuple(outputs))
+
+
+def noted(call: Callable[..., Any], operands: Sequence[Any], note: Callable[[Spread], None]) -> Any:
+    """What JAX's dispatch is answered; somebody is told of the program that it is answered with."""
+    before, _local.made = _local.made, []
+    try:
+        answer = call(*operands)
+        made, fast = _local.made, answer[1]
+    finally:
+        _local.made = before
+    spread = None
+    if fast is not None:
+        read = [position for position, kept in enumerate(fast.kept_var_bitvec) if kept]
+        spread = _spread(fast.xla_executable, fast.in_shardings, read, fast.out_shardings)
+    elif made:  # JAX calls this one by itself, as it does where a program calls the host
+        last = made[-1]
+        spread = _spread(last.xla_executable, last._in_shardings, sorted(last._kept_var_idx), last._out_shardings)
+    if spread is not None:
+        note(spread)
+    return answer
+
+
+def _load_noting(unloaded: Any) -> Any:
+    made = _load_by_jax(unloaded)
+    if _local.made is not None:
+        _local.made.append(made)
+    return made
+
+
+def _donated_alike(*args: Any) -> Any:
+    """Which operand each result takes the memory of: XLA chooses where it lays some results out, which JAX ignores."""
+    aliases, given, donors = _donated_by_jax(*args)  # type: ignore[no-untyped-call]
+    if args[-1] is not None and None in args[-1]:
+        donors = [alias is not None or bool(donors and donors[n]) for n, alias in enumerate(aliases)]
+    return [None] * len(aliases) if donors else aliases, given, donors
+
+
+_donated_by_jax: Final = mlir._set_up_aliases
+mlir._set_up_aliases = _donated_alike
+_load_by_jax: Final = pxla.UnloadedMeshExecutable.load
+pxla.UnloadedMeshExecutable.load = _load_noting  # type: ignore[assignment,method-assign]

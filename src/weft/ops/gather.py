@@ -16,6 +16,7 @@ from weft.core.describing import shows, told
 from weft.core.primitive import Sample
 from weft.core.run_number import shown
 from weft.core.tensor import Tensor
+from weft.ops._assigning import assigned
 from weft.ops._kinks import multiplied_at
 from weft.ops._rules import numbers, one_axis, tensor, wide
 from weft.ops._samples import A, one
@@ -233,7 +234,7 @@ def _divided_at(x: Any, positions: Any, divisors: Any) -> Any:
 
 #: writes of an array at positions, a tuple of one integer array for each of its first dimensions
 _WRITES: dict[str, Any] = {
-    "update": lambda x, at, v: x.at[at].set(v),
+    "update": assigned,
     "add": lambda x, at, v: x.at[at].add(v),
     "sub": lambda x, at, v: x.at[at].add(-v),
     "mul": multiplied_at,

@@ -30,6 +30,7 @@ from weft.core.tensor import Tensor, wrap
 from weft.core.tracebacks import hide_operation
 from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType
+from weft.ops._assigning import assigned, last_written
 from weft.ops._rules import wide
 from weft.ops._samples import A, one
 from weft.ops.joining import rows, stack
@@ -148,9 +149,8 @@ GETITEM = _GetItem(
 def _last_written(x: Any, *indices: Any, spec: Spec) -> Any:
     index = _materialise(spec, indices)
     found = x[index]
-    numbers = jnp.arange(found.size).reshape(found.shape)
-    owners = jnp.full(x.shape, -1, numbers.dtype).at[index].set(numbers)
-    return jnp.where(owners[index] == numbers, found, jnp.zeros((), x.dtype))
+    numbers = jnp.arange(found.size, dtype=jnp.int32).reshape(found.shape)
+    return jnp.where(last_written(x.shape, index, found.shape)[index] == numbers, found, jnp.zeros((), x.dtype))
 
 
 #: ``x[index]``, but of positions that occur several times only the one that an assignment leaves there, else 0
@@ -196,7 +196,7 @@ def _updated(x: Any, value: Any, indices: tuple[Any, ...], spec: Spec, add: bool
     value = _fitting(value, shape).astype(x.dtype)
     if add:
         return x.at[index].max(value) if x.dtype == jnp.bool_ else x.at[index].add(value)  # bools: or
-    return x.at[index].set(value)
+    return assigned(x, index, value)
 
 
 def _is_all(entry: Entry, size: Any) -> bool:

@@ -15,6 +15,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.ops import pool
+from weft.ops._assigning import assigned
 from weft.ops._checks import tuples
 from weft.ops._rules import numbers
 from weft.ops.random import rand
@@ -112,7 +113,7 @@ def _unpooled(x: Any, argmax: Any, *, size: tuple[int, ...]) -> Any:
     lead = x.shape[: x.ndim - len(size)]
     rows = math.prod(lead)
     flat, places = x.reshape(rows, -1), argmax.reshape(rows, -1)
-    made = jnp.zeros((rows, math.prod(size)), x.dtype).at[jnp.arange(rows)[:, None], places].set(flat)
+    made = assigned(jnp.zeros((rows, math.prod(size)), x.dtype), (jnp.arange(rows)[:, None], places), flat)
     return made.reshape(*lead, *size)
 
 

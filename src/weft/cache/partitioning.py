@@ -181,18 +181,34 @@ _RULES: Final[dict[str, Callable[[_Operation], _Whole]]] = {
 }  # fmt: skip
 
 
-def _whole(
+def whole_dimensions(
     primitive: Any, params: dict[str, Any], operands: list[_Shape], results: list[_Shape], devices: int
 ) -> _Whole:
+    """The dimensions of an operation that must not be cut.
+
+    Args:
+        primitive: the operation, of JAX.
+        params: what it is told besides its operands.
+        operands: their shapes.
+        results: their shapes.
+        devices: how many.
+
+    Returns:
+        those of each operand, and those of each result.
+    """
     of = _Operation(params, operands, results, devices)
     rule = _RULES.get(primitive.name)
     if rule is None:
-        shapes = {shape for shape in (*operands, *results) if shape}
-        free = next(jaxprs_in_params(params), None) or (is_elementwise(primitive) and len(shapes) <= 1)
-        rule = _none if free else _all
+        by_element = is_elementwise(primitive) and all(_fits(shape, results[0]) for shape in (*operands, *results))
+        calls = next(jaxprs_in_params(params), None) is not None  # a program, whose operations are asked about
+        rule = _none if by_element or calls else _all
     return rule(of)
+
+
+def _fits(shape: _Shape, result: _Shape) -> bool:
+    return not shape or (len(shape) == len(result) and all(n in (1, m) for n, m in zip(shape, result, strict=True)))
 
 
 def install() -> None:
     """Have XLA keep these dimensions whole, in all programs for several devices."""
-    keep_whole(_whole)
+    keep_whole(whole_dimensions)

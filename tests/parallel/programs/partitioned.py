@@ -187,7 +187,7 @@ def check(name: str, seed: int) -> None:
         value, gradients = call(*tensors)
         return [one.asnumpy() for one in (value, *(gradients if isinstance(gradients, tuple) else (gradients,)))]
 
-    expected = answers(all_of(function))
+    expected = answers(jit(all_of(function)))
     way = str(random.choice(["eager", "jit", "graph"]))
     if way == "graph":
         weft.set_context(mode=weft.GRAPH_MODE)

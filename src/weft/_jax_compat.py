@@ -24,6 +24,7 @@ from jax._src import core as jax_core  # noqa: TID251
 from jax._src import tree_util as jax_tree  # noqa: TID251
 from jax._src import util as jax_util  # noqa: TID251
 from jax._src.interpreters import batching, mlir, pxla  # noqa: TID251
+from jax.experimental.layout import Layout
 from jaxlib import _jax, xla_client
 from jaxlib.cpu import _lapack
 
@@ -353,9 +354,10 @@ def keep_whole(dims: _Dims) -> None:
             return value
         mesh = jax.sharding.AbstractMesh((ctx.module_context.axis_context.num_devices,), ("all",))
         spec = jax.P(*[None if i in kept else jax.P.UNCONSTRAINED for i in range(aval.ndim)])
+        rows = Layout(tuple(range(aval.ndim))) if ctx.primitive.name == "fft" else None  # a CPU has it for no other
         return pjit._sharding_constraint_hlo_lowering(
-            ctx.replace(avals_in=[aval], avals_out=[aval]), value, sharding=jax.NamedSharding(mesh, spec), layout=None,
-            context_mesh=None, unconstrained_dims=set(range(aval.ndim)) - kept,
+            ctx.replace(avals_in=[aval], avals_out=[aval]), value, sharding=jax.NamedSharding(mesh, spec),
+            layout=rows, context_mesh=None, unconstrained_dims=set(range(aval.ndim)) - kept,
         )[0]  # fmt: skip
 
     def around(primitive: Any, devices: int, rule: Any) -> Any:

@@ -92,7 +92,13 @@ def test_an_operation_that_nobody_listed_is_whole() -> None:
 
 
 def test_operations_cut_at_random() -> None:
-    assert "all agree" in run("partitioned", "max:1")
+    cases = "stepped:0 stepped:6 ordered:2 max:2 max:7 multiplied:3 fourier:9"
+    assert "all agree" in run("partitioned", *cases.split())
+
+
+@pytest.mark.slow
+def test_more_operations_cut_at_random() -> None:
+    assert "all agree" in run("partitioned", "100", "20")
 
 
 def test_collectives_of_steps_are_those_of_their_layouts() -> None:

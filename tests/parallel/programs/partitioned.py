@@ -1,5 +1,5 @@
 """Operations of which the operands and results are cut at random, evenly and unevenly, along the dimensions in which they
-move elements too: values and gradients are those of one device, eagerly, compiled and in graph mode. Arguments: names of
+move elements too: values and gradients are those of one device, compiled, eagerly and in graph mode. Arguments: names of
 operations with seeds, ``topk:3``, or a first seed and how many for all of them.
 """
 
@@ -31,7 +31,7 @@ def array(random: Random, *shape: int) -> Any:
 
 
 def size(random: Random) -> int:
-    return int(random.choice([3, 4, 5, 6, 8, 12, 16]))
+    return int(random.choice([2, 2, 3, 4, 5, 6, 8, 12]))
 
 
 def sizes(random: Random) -> tuple[int, int]:
@@ -44,8 +44,8 @@ def places(random: Random, count: int, *shape: int) -> Any:
 
 def found(random: Random) -> Case:
     n, m = sizes(random)
-    taken = int(random.integers(1, n + 1))
-    return lambda x, i: x[i[0] : i[0] + taken], (array(random, n, m), places(random, n - taken + 1, 1))
+    taken = int(random.integers(1, m + 1))
+    return lambda x, i: x[:, i[0] : i[0] + taken], (array(random, n, m, 3), places(random, m - taken + 1, 1))
 
 
 def written(random: Random) -> Case:
@@ -57,7 +57,7 @@ def written(random: Random) -> Case:
         y[:, i[0] : i[0] + taken] = u
         return y
 
-    return write, (array(random, n, m), array(random, n, taken), places(random, m - taken + 1, 1))
+    return write, (array(random, n, m, 4), array(random, n, taken, 4), places(random, m - taken + 1, 1))
 
 
 def stepped(random: Random) -> Case:
@@ -106,12 +106,13 @@ def summed(random: Random) -> Case:
 def pooled(random: Random) -> Case:
     n, m = sizes(random)
     window = int(random.integers(2, 4))
-    return lambda x: ops.max_pool2d(x, window, 1), (array(random, 2, 3, n, m),)
+    return lambda x: ops.max_pool2d(x, window, 1), (array(random, 2, 3, n + 1, m + 1),)
 
 
 def averaged(random: Random) -> Case:
+    n, m = sizes(random)
     window = int(random.integers(2, 4))
-    return lambda x: ops.avg_pool2d(x, window, 1), (array(random, 2, 3, *sizes(random)),)
+    return lambda x: ops.avg_pool2d(x, window, 1), (array(random, 2, 3, n + 1, m + 1),)
 
 
 def rows_updated(kind: str) -> Callable[[Random], Case]:
@@ -152,7 +153,7 @@ CASES: dict[str, Callable[[Random], Case]] = {
 def laid(random: Random, shape: tuple[int, ...], chosen: int) -> Callable[[Any], Any]:
     """A tensor cut at random; one that cannot be cut so evenly is a slice of a larger one that is."""
     axes = list(random.permutation(sorted(PARTS[chosen])))
-    taken: list[Any] = [axes.pop() if axes and n > 1 and random.random() < 0.6 else "None" for n in shape]
+    taken: list[Any] = [axes.pop() if axes and n > 1 and random.random() < 0.85 else "None" for n in shape]
     more = [-n % PARTS[chosen].get(axis, 1) for n, axis in zip(shape, taken, strict=True)]
     layout = GRIDS[chosen](*map(str, taken))
 
@@ -172,7 +173,7 @@ def check(name: str, seed: int) -> None:
     out = function(*tensors)
     chosen = int(random.integers(len(GRIDS)))
     inside = [laid(random, one.shape, chosen) for one in arrays]
-    outside = laid(random, out.shape, chosen) if random.random() < 0.5 else lambda tensor: tensor
+    outside = laid(random, out.shape, chosen) if random.random() < 0.7 else lambda tensor: tensor
     weights = Tensor(array(random, *out.shape))
     floats = tuple(i for i, one in enumerate(arrays) if one.dtype == np.float32)
 
@@ -188,15 +189,15 @@ def check(name: str, seed: int) -> None:
         return [one.asnumpy() for one in (value, *(gradients if isinstance(gradients, tuple) else (gradients,)))]
 
     expected = answers(jit(all_of(function)))
-    way = str(random.choice(["eager", "jit", "graph"]))
-    if way == "graph":
-        weft.set_context(mode=weft.GRAPH_MODE)
-    try:
-        got = answers(all_of(spread) if way == "eager" else jit(all_of(spread)))
-    finally:
-        weft.set_context(mode=weft.PYNATIVE_MODE)
-    for one, other in zip(got, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4, err_msg=f"{name}:{seed} {way}")
+    for way in dict.fromkeys(["jit", str(random.choice(["eager", "jit", "graph"]))]):
+        if way == "graph":
+            weft.set_context(mode=weft.GRAPH_MODE)
+        try:
+            got = answers(all_of(spread) if way == "eager" else jit(all_of(spread)))
+        finally:
+            weft.set_context(mode=weft.PYNATIVE_MODE)
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4, err_msg=f"{name}:{seed} {way}")
 
 
 def main() -> None:

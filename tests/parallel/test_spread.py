@@ -71,6 +71,7 @@ def test_layouts_of_tensors_parameters_and_gradients() -> None:
     [
         (0, 32, 8),
         (166, 1, 8),
+        (366, 1, 8),
         pytest.param(100, 400, 8, marks=pytest.mark.slow),
         pytest.param(600, 200, 6, marks=pytest.mark.slow),
     ],

@@ -18,7 +18,7 @@ from weft._jax_compat.arrays import (
     use_device,
 )
 from weft._jax_compat.compilations import on_compilation, was_loaded
-from weft._jax_compat.layouts import Spread, among_devices, devices_of_program, keep_whole
+from weft._jax_compat.layouts import Spread, among_devices, devices_of_program, is_elementwise, keep_whole
 from weft._jax_compat.processes import (
     APART,
     FINDING,
@@ -51,7 +51,7 @@ __all__ = [
     "Stopped", "bind_again", "compiled_programs", "dimension_terms", "draws_by_position", "eagerly",
     "operands_of_scan", "without_notes",
     "on_compilation", "was_loaded",
-    "Spread", "among_devices", "devices_of_program", "keep_whole",
+    "Spread", "among_devices", "devices_of_program", "is_elementwise", "keep_whole",
     "Program", "compiler_settings", "keep_executables", "loading",
     "APART", "FINDING", "REACHED", "REACHING", "TOGETHER", "compute_among", "coordinator", "noted_first",
     "number_of_all", "stage",

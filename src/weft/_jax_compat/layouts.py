@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import jax
+import numpy as np
 from jax._src import pjit
-from jax._src.interpreters import mlir, pxla
+from jax._src.interpreters import batching, mlir, pxla
+from jax.experimental.layout import Layout
 
 
 class _Local(threading.local):
@@ -20,42 +21,55 @@ class _Local(threading.local):
 
 _local = _Local()
 
-#: by the numbers of dimensions of an operation's operands and its parameters, some dimensions of operands and results
-_Dims = Callable[[list[int], dict[str, Any]], tuple[list[set[int]], list[set[int]]]]
+#: by an operation, its parameters, the shapes of operands and results and the number of devices: dimensions of each
+_Dims = Callable[[Any, dict[str, Any], list[Any], list[Any], int], tuple[Sequence[set[int]], Sequence[set[int]]]]
 
 
-def keep_whole(primitive: Any, dims: _Dims) -> None:
-    """Have some dimensions of an operation's operands and results be whole where a program runs on several devices.
+def keep_whole(dims: _Dims) -> None:
+    """Have some dimensions of operands and results of JAX's operations be whole in programs for several devices.
 
     Args:
-        primitive: the operation, of JAX.
-        dims: says which dimensions.
+        dims: says which dimensions, of any operation.
     """
+    known = mlir._get_lowering_rules
 
     def whole(ctx: Any, value: Any, aval: Any, kept: set[int]) -> Any:
+        if not kept or not isinstance(aval.dtype, np.dtype):
+            return value
         count = ctx.module_context.axis_context.num_devices
         mesh = jax.sharding.AbstractMesh((count,), ("all",), (jax.sharding.AxisType.Auto,))
         spec = jax.P(*[None if i in kept else jax.P.UNCONSTRAINED for i in range(aval.ndim)])
+        rows = Layout(tuple(range(aval.ndim))) if ctx.primitive.name == "fft" else None  # a CPU has it for no other
         return pjit._sharding_constraint_hlo_lowering(
-            ctx.replace(avals_in=[aval], avals_out=[aval]), value, sharding=jax.NamedSharding(mesh, spec), layout=None,
-            context_mesh=None, unconstrained_dims=set(range(aval.ndim)) - kept,
+            ctx.replace(avals_in=[aval], avals_out=[aval]), value, sharding=jax.NamedSharding(mesh, spec),
+            layout=rows, context_mesh=None, unconstrained_dims=set(range(aval.ndim)) - kept,
         )[0]  # fmt: skip
 
-    def around(rule: Any) -> Any:
+    def around(primitive: Any, devices: int, rule: Any) -> Any:
         def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
-            if getattr(ctx.module_context.axis_context, "num_devices", 1) == 1:
-                return rule(ctx, *operands, **params)
-            inside, outside = dims([aval.ndim for aval in ctx.avals_in], params)
+            given, made = ([getattr(aval, "shape", ()) for aval in avals] for avals in (ctx.avals_in, ctx.avals_out))
+            inside, outside = dims(primitive, params, given, made, devices)
             kept = [whole(ctx, *one) for one in zip(operands, ctx.avals_in, inside, strict=True)]
             found = rule(ctx, *kept, **params)
             return [whole(ctx, *one) for one in zip(found, ctx.avals_out, outside, strict=True)]
 
         return lower
 
-    for rules in (mlir._lowerings, *mlir._platform_specific_lowerings.values()):
-        entry = rules.get(primitive)
-        if entry is not None:
-            rules[primitive] = dataclasses.replace(entry, rule=around(entry.rule))
+    def rules(ctx: Any, primitive: Any, of: Any) -> Any:
+        found, default, inline = known(ctx, primitive, of)
+        devices = getattr(ctx.axis_context, "num_devices", 1)  # 1 where a program says itself what each device computes
+        if devices > 1:
+            found = {platform: around(primitive, devices, rule) for platform, rule in found.items()}
+            default = default and around(primitive, devices, default)
+        return found, default, inline
+
+    mlir._get_lowering_rules = rules  # type: ignore[assignment]
+
+
+def is_elementwise(primitive: Any) -> bool:
+    """Whether an operation of JAX, given operands of one shape, computes each element of such elements."""
+    batched = getattr(batching.fancy_primitive_batchers.get(primitive), "func", None)
+    return batched in (batching.vectorized_batcher, batching.broadcast_batcher)
 
 
 #: what programs that are being made ask for layouts: part of what JAX knows them by

@@ -60,9 +60,10 @@ def bind_again(equation: Any, operands: Sequence[Any], **changed: Any) -> list[A
     return list(found) if primitive.multiple_results else [found]
 
 
-def operands_of_scan(equation: Any, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+def operands_of_scan(
+    params: dict[str, Any], operands: Sequence[Any]
+) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
     """The operands of a loop over stacks: what each round reads, what is carried, and the stacks."""
-    params = equation.params
     if "ft_in" in params:
         read, carried, _ = map(len, params["ft_in"].unpack())
     else:  # JAX 0.10

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from jax.extend.core import jaxprs_in_params
 
-from weft._jax_compat import is_elementwise, keep_whole
+from weft._jax_compat import is_elementwise, keep_whole, operands_of_scan
 
 _Shape = tuple[int, ...]
 #: dimensions of each operand, and of each result
@@ -126,12 +126,9 @@ def _of_matrices(of: _Operation) -> _Whole:
 
 def _of_scan(of: _Operation) -> _Whole:
     """Of a loop over rows: the rows, which each step looks up and writes."""
-    kept = of.params["num_consts"] + of.params["num_carry"]
-    carried = of.params["num_carry"]
-    return (
-        [{0} if i >= kept else set() for i in range(len(of.operands))],
-        [{0} if i >= carried else set() for i in range(len(of.results))],
-    )
+    read, carried, stacks = operands_of_scan(of.params, of.operands)
+    made = len(of.results) - len(carried)
+    return [*[set()] * len((*read, *carried)), *[{0}] * len(stacks)], [*[set()] * len(carried), *[{0}] * made]
 
 
 def _either(one: _Whole, other: _Whole) -> _Whole:

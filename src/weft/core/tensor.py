@@ -775,6 +775,12 @@ def place_by(place: Any) -> None:
     _in_place = place
 
 
+def in_its_place(tensor: Tensor) -> Tensor:
+    """The value of a tensor that was written, in the place that it has now: it may have got that after the write."""
+    found: Tensor = tensor if _in_place is None else _in_place(tensor, tensor)
+    return found
+
+
 def observe(on_write: Any, on_create: Any, on_parameter: Any, on_read: Any) -> None:
     """Install the callbacks that a capture needs: before a handle is written (returns what to write), after a tensor
     is created from Python data, before a Parameter is created, to make a second handle on a tensor. None removes them.

@@ -28,6 +28,7 @@ from weft.core import trace
 from weft.core.dispatch import apply
 from weft.core.primitive import ACROSS, Sample
 from weft.core.tensor import Parameter, Tensor, data_of
+from weft.ir.graph import Value
 from weft.parallel import spanning
 from weft.parallel.exchange import Performed, mesh_of
 from weft.parallel.processes import processes
@@ -321,6 +322,10 @@ def _in_place(written: Tensor, source: Tensor) -> Tensor:
     place = written.place if Parameter in type(written).__mro__ else None
     if place is None or not place.fits(source.shape) or not (place.ranks or trace.any_active()):
         return source
+    data = data_of(source)
+    if data.__class__ is Value and data.node is not None and data.node.op is CONSTRAINT:
+        if data.node.attrs == tuple(place):
+            return source  # it lies there
     return constrained(source, place)
 
 

@@ -20,7 +20,7 @@ from weft.capture.state.memory import owner_of_memory
 from weft.capture.writing.writer import Writer
 from weft.core.lending import overlap
 from weft.core.sharing import share_nothing
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, in_its_place
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -111,7 +111,7 @@ class Writes:
 
     def _tensor(self, tensor: Tensor, region: Any) -> int:
         """Replay the write of an outside handle, of which a region is new; returns the position of its new value."""
-        position = self.writer.output(self.writer.use(tensor))
+        position = self.writer.output(self.writer.use(in_its_place(tensor)))
         self.writer.lines.append(f"store({self.writer.outside(tensor)}, {position}, {_spelled(region)})")
         return position
 

@@ -86,7 +86,7 @@ def while_loop(space: Space, equation: Any, *operands: Padded) -> list[Padded]:
 def scan(space: Space, equation: Any, *operands: Padded) -> list[Padded]:
     """What is carried stays where it was; a number of rounds that is a size of the call is that of a loop."""
     params = equation.params
-    consts, carried, stacks = operands_of_scan(equation, operands)
+    consts, carried, stacks = operands_of_scan(equation.params, operands)
     stacks = tuple([space.compact(stack, [0]) for stack in stacks])
     axes, item_axes = _axes(carried), [stack.axes[1:] for stack in stacks]
     result_axes: list[tuple[Axis, ...]] = []

@@ -18,8 +18,8 @@ from weft.ir.types import TensorType
 
 #: operations whose results have elements of their first operand only
 _REARRANGING: Final = frozenset({
-    "BroadcastTo", "Detach", "ExpandDims", "Flip", "GetItem", "Identity", "Repeat", "RepeatElements", "Reshape", "Roll",
-    "ShardingConstraint", "Slice", "Squeeze", "StopGradient", "Tile", "Transpose",
+    "BroadcastTo", "Detach", "ExpandDims", "Flip", "GetItem", "Identity", "PipelineStage", "Repeat", "RepeatElements",
+    "Reshape", "Roll", "ShardingConstraint", "Slice", "Squeeze", "StopGradient", "Tile", "Transpose",
 })  # fmt: skip
 #: a guard looks at tensors of so many elements; what is larger takes longer than the graph needs for it
 _LOOKED_AT: Final = 1 << 18

@@ -377,9 +377,7 @@ class Trace:
 
     def require(self, condition: Tensor) -> None:
         """Let the results of the graph count only where a condition holds."""
-        if self.holds is None:
-            self.holds = self._true()
-        self.holds.rebind(self.holds & condition)
+        self.holds = self._and(self.holds, condition)
 
     def check(self, condition: Tensor, what: str = "") -> None:
         """Have the graph find out whether Python would raise an exception.
@@ -395,11 +393,9 @@ class Trace:
             raise Unsupported(
                 Refusal.OUT_OF_BOUNDS, "an index was out of bounds here before", "see to it that indices are in bounds"
             )
-        if self.checked is None:
-            self.checked = self._true()
         if what:
             self.places.append((what, None if self.location is None else self.location()))
-        self.checked.rebind(self.checked & condition)
+        self.checked = self._and(self.checked, condition)
 
     def take_conditions(self) -> tuple[Tensor | None, Tensor | None]:
         """What the graph assumes and checks, both of which it then does no longer."""
@@ -412,8 +408,15 @@ class Trace:
         found = {what: place() if callable(place) else place for what, place in self.places}
         return " or ".join(what if place is None else f"{what} ({place})" for what, place in found.items())
 
+    def _and(self, sofar: Tensor | None, condition: Tensor) -> Tensor:
+        """The handle for what holds so far, with another condition; the first one makes it."""
+        if sofar is None and self.graph is self.root:
+            return wrap(self.use(condition))
+        found = self._true() if sofar is None else sofar
+        return found.rebind(found & condition)
+
     def _true(self) -> Tensor:
-        """A handle for what holds so far."""
+        """What holds before anything is computed."""
         location = None if self.location is None else self.location()
         kind = (TensorType.of(dtypes.bool_, ()),)
         return wrap(self.root.add_node(CONSTANT, (), (Literal(np.asarray(True)),), kind, (), location).outputs[0])

@@ -323,10 +323,9 @@ def _in_place(written: Tensor, source: Tensor) -> Tensor:
     if place is None or not place.fits(source.shape) or not (place.ranks or trace.any_active()):
         return source
     data = data_of(source)
-    if data.__class__ is Value and data.node is not None and data.node.op is CONSTRAINT:
-        if data.node.attrs == tuple(place):
-            return source  # it lies there
-    return constrained(source, place)
+    node = data.node if data.__class__ is Value else None
+    lies_there = node is not None and node.op is CONSTRAINT and node.attrs == tuple(place)
+    return source if lies_there else constrained(source, place)
 
 
 def adopt(parameter: Parameter, place: Place) -> None:

@@ -299,10 +299,28 @@ def with_operators(**makers: Callable[[Any], Any]) -> Callable[[_Class], _Class]
 # -- operations as cells ---------------------------------------------------------------------------------------
 
 
+class _OfLayer(Operator):
+    """The operation of a layer, with the settings that the layer has now.
+
+    Args:
+        layer: the layer.
+        operation: what it applies.
+        names: its settings.
+    """
+
+    def __init__(self, layer: Cell, operation: Callable[..., Tensor], names: Sequence[str]) -> None:
+        super().__init__(type(layer).__name__)
+        self._operation, self._settings = operation, [getattr(layer, name) for name in names]
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self._operation(x, *self._settings)
+
+
 class Applied(Cell):
     """Base of the cells that apply an operation to one tensor: ``class ReLU(Applied, operation=ops.relu)``.
 
-    The operation is given the attributes that the constructor keeps, in the order of its parameters.
+    The operation is given the attributes that the constructor keeps, in the order of its parameters. As in MindSpore
+    the layer has it as an attribute, too (``ReLU().relu``).
     """
 
     def __init_subclass__(cls, operation: Callable[..., Any] | None = None, **kwargs: Any) -> None:
@@ -311,6 +329,9 @@ class Applied(Cell):
             names = () if cls.__init__ is Cell.__init__ else code.co_varnames[1 : code.co_argcount]
             cls.construct = _applying(operation, names)  # type: ignore[method-assign]
             cls.construct.__qualname__ = f"{cls.__qualname__}.construct"
+            name = operation.__name__
+            setattr(cls, name, _Operator(name, lambda layer: _OfLayer(layer, operation, names)))
+            cls._by_operators = with_inputs_spread(name)  # type: ignore[attr-defined]
         super().__init_subclass__(**kwargs)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, integer, positive_int, with_operators
+from weft.nn.declared import Described, declared, integer, positive_int, with_inputs_spread, with_operators
 from weft.nn.initializer import HeUniform, Uniform, Zero, initializer
 from weft.nn.layer.activation import get_activation
 from weft.ops import operations
@@ -160,6 +160,7 @@ def drop_probability(cell: str, keep_prob: float | None, p: float | None) -> flo
     return float(found)
 
 
+@with_operators(dropout=lambda layer: operations.Dropout(1 - layer.p))
 class Dropout(_Basic, shows=("Dropout(p=0.5)(weft.Tensor([1.0, 2.0]))", "[1. 2.]")):
     """While training, zeroes elements at random and scales up the rest.
 
@@ -179,6 +180,8 @@ class Dropout(_Basic, shows=("Dropout(p=0.5)(weft.Tensor([1.0, 2.0]))", "[1. 2.]
         if not self.training or self.p == 0:
             return x
         return dropout(x, self.p, True)
+
+    _by_operators = with_inputs_spread("dropout")
 
     def extend_repr(self) -> str:
         return f"p={self.p}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,41 @@ import numpy as np
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import positive_int
+from weft.nn.declared import positive_int, with_operators
 from weft.nn.initializer import initializer
+from weft.ops import operations
 from weft.ops._checks import one_of
 from weft.ops.embedding import embedding, one_hot
 from weft.ops.matmul import matmul
+from weft.parallel.modes import is_in_auto_parallel_mode
+from weft.parallel.strategies import spread
 
 
+def _spread_rows(layer: Any, operator: Any, ids: Tensor, rows: Callable[[Any, Tensor], Tensor]) -> Tensor:
+    """What a layer looks up, as the strategy of an operator spreads it: that is for the table and the indices, and for
+    the rows, of the shape of the indices or flat.
+    """
+    inside, outside = operator._strategy or (None, None)
+    table, given = layer.embedding_table, ids
+    if inside and is_in_auto_parallel_mode():
+        flat = len(inside) > 1 and isinstance(inside[1], tuple) and len(inside[1]) == 1
+        given = ids.reshape(-1) if flat else ids
+        table, given = spread(operator.name, (table, given), inside, ("vd", "i" if flat else "*i"))
+    out = rows(table, given.reshape(ids.shape))
+    if outside and is_in_auto_parallel_mode():
+        flat = isinstance(outside[0], tuple) and len(outside[0]) == 2
+        found = out.reshape(-1, out.shape[-1]) if flat else out
+        out = spread(operator.name, (found,), outside[:1], (), "result")[0].reshape(out.shape)
+    return out
+
+
+@with_operators(
+    gather=lambda layer: operations.Gather(),
+    expand=lambda layer: operations.ExpandDims(),
+    reshape_flat=lambda layer: operations.Reshape(),
+    one_hot=lambda layer: operations.OneHot(),
+    array_mul=lambda layer: operations.MatMul(),
+)
 class Embedding(Cell):
     """Looks up rows of a trained table.
 
@@ -58,10 +87,16 @@ class Embedding(Cell):
         self.embedding_table = Parameter(self.init_tensor, name="embedding_table")
 
     def construct(self, ids: Tensor) -> Tensor:
+        return self._rows(self.embedding_table, ids)
+
+    def _by_operators(self, ids: Tensor) -> Tensor:
+        return _spread_rows(self, self.gather, ids, self._rows)
+
+    def _rows(self, table: Any, ids: Tensor) -> Tensor:
         if not self.use_one_hot:
-            return embedding(ids, self.embedding_table, self.padding_idx)
+            return embedding(ids, table, self.padding_idx)
         hot = one_hot(ids, self.vocab_size, Tensor(1, self.dtype), Tensor(0, self.dtype))
-        return matmul(hot, self.embedding_table)
+        return matmul(hot, table)
 
     def extend_repr(self) -> str:
         return (
@@ -70,6 +105,7 @@ class Embedding(Cell):
         )
 
 
+@with_operators(gatherv2=lambda layer: operations.Gather(), embeddinglookup=lambda layer: operations.EmbeddingLookup())
 class EmbeddingLookup(Cell):
     """Looks up rows of a trained table; indices outside of it give zeros.
 
@@ -121,4 +157,10 @@ class EmbeddingLookup(Cell):
         self.embedding_table = Parameter(table, name="embedding_table")
 
     def construct(self, indices: Tensor) -> Tensor:
-        return embedding(indices, self.embedding_table, max_norm=self.max_norm)
+        return self._rows(self.embedding_table, indices)
+
+    def _by_operators(self, indices: Tensor) -> Tensor:
+        return _spread_rows(self, self.gatherv2, indices, self._rows)
+
+    def _rows(self, table: Any, indices: Tensor) -> Tensor:
+        return embedding(indices, table, max_norm=self.max_norm)

@@ -32,7 +32,13 @@ from weft._jax_compat.processes import (
     stage,
 )
 from weft._jax_compat.programs import Program, compiler_settings, keep_executables, loading
-from weft._jax_compat.settings import JAX_FOLDERS, JAX_VERSIONS, compute_on_host_only, simulate_devices
+from weft._jax_compat.settings import (
+    JAX_FOLDERS,
+    JAX_VERSIONS,
+    PRECISION_OF_CONVOLUTIONS,
+    compute_on_host_only,
+    simulate_devices,
+)  # fmt: skip
 from weft._jax_compat.tracing import (
     Stopped,
     bind_again,
@@ -45,7 +51,7 @@ from weft._jax_compat.tracing import (
 )
 
 __all__ = [
-    "JAX_FOLDERS", "JAX_VERSIONS", "compute_on_host_only", "settings", "simulate_devices",
+    "PRECISION_OF_CONVOLUTIONS", "JAX_FOLDERS", "JAX_VERSIONS", "compute_on_host_only", "settings", "simulate_devices",
     "Array", "Tracer", "bound_to", "computes_on_host", "copied", "default_platform", "devices_of", "devices_of_layout",
     "lies_on_host", "to_device", "use_device",
     "Stopped", "bind_again", "compiled_programs", "dimension_terms", "draws_by_position", "eagerly",

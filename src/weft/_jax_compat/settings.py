@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from typing import Final
@@ -17,6 +18,16 @@ jax.config.update("jax_enable_x64", True)
 _ROUNDS: Final = "--xla_allow_excess_precision"
 if _ROUNDS not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_ROUNDS}=false".strip()
+
+# float32 numbers are multiplied as float32 on GPUs, too, where JAX would round them to 10 bits first. Convolutions may,
+# as is usual, unless JAX's own setting says otherwise.
+_MAY_ROUND: Final = jax.config.values["jax_default_matmul_precision"] is None and any(
+    importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13)
+)
+if _MAY_ROUND:
+    jax.config.update("jax_default_matmul_precision", "highest")
+#: how convolutions multiply; None for as JAX's setting says
+PRECISION_OF_CONVOLUTIONS: Final = jax.lax.Precision.DEFAULT if _MAY_ROUND else None
 
 #: the versions of JAX and of its compiled part
 JAX_VERSIONS: Final = (jax.__version__, jaxlib.version.__version__)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from weft._jax_compat import PRECISION_OF_CONVOLUTIONS
 from weft.core.declare import as_operator, freeze, operator_class
 from weft.core.describing import described, shows, told
 from weft.core.dispatch import apply
@@ -50,6 +51,7 @@ def _convolution(
         rhs_dilation=dilation,
         dimension_numbers=_layout(len(stride), data_format),
         feature_group_count=groups,
+        precision=PRECISION_OF_CONVOLUTIONS,
     )
     return out if bias is None else _with_bias(out, bias, data_format)
 
@@ -109,6 +111,7 @@ def _transposed(
         rhs_dilation=dilation,
         dimension_numbers=_layout(rank, "NCHW"),
         feature_group_count=groups,
+        precision=PRECISION_OF_CONVOLUTIONS,
     )
     return out if bias is None else _with_bias(out, bias, "NCHW")
 

@@ -98,3 +98,14 @@ def test_the_page_for_newcomers(tmp_path: Path) -> None:
     assert len(found) == 5
     shown = [line for line in page.splitlines() if line.startswith("rank ")]
     assert sorted(found) == sorted(shown)
+
+
+def test_a_process_that_loads_alone_or_saves_elsewhere(tmp_path: Path) -> None:
+    status, logs, said = launched(tmp_path, 2, "loading_alone", str(tmp_path))
+    assert status != 0
+    for log in logs:
+        assert "refused: save_distributed_checkpoint: process 1 writes to" in log
+        assert "all have loaded" in log
+        assert "load_param_into_net(" in log
+        assert "loading_alone.py:45" in log
+    assert "different operations" in said

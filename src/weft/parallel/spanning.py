@@ -190,7 +190,7 @@ def together(
     """
     _check_one_grid(name, arrays)
     what = said(name, arrays)
-    group = _processes_of(arrays)
+    group = processes_of(arrays)
     attendance = agree(what, group, told)
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     exchange.begin(group, functools.partial(_run, function, arrays), results)
@@ -217,7 +217,7 @@ def _rank(device: Any) -> int:
     return rank
 
 
-def _processes_of(arrays: Sequence[Any]) -> tuple[int, ...]:
+def processes_of(arrays: Sequence[Any]) -> tuple[int, ...]:
     """The processes that have parts of some arrays; all of them where no array spans processes."""
     found = [array.sharding.device_set for array in arrays if spans(array)]
     chosen = {device.process_index for devices in found for device in devices}

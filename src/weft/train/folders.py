@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import math
+import os
 import re
 import secrets
 import zlib
@@ -93,6 +94,7 @@ def write(folder: Path, values: Mapping[str, Any], trained: list[str], texts: Ma
     together = _Together()
     said = {name: _described(array, together.count > 1) for name, array in values.items()}
     mine = {"values": said, "trained": trained, "texts": dict(texts), "token": secrets.token_hex(8)}
+    mine["folder"] = os.path.abspath(folder)
     told = together.tell("save_distributed_checkpoint", mine)
     token: str = told[0]["token"]
     problem = _disagreement(told)
@@ -121,9 +123,14 @@ def _described(array: Any, compare: bool) -> list[Any]:
 
 
 def _disagreement(told: list[Any]) -> str:
-    """What processes have under one name and not alike; nothing if all is well."""
+    """What processes have under one name and not alike, or write elsewhere; nothing if all is well."""
     first: dict[str, tuple[int, Any]] = {}
     for rank, mine in enumerate(told):
+        if mine["folder"] != told[0]["folder"]:
+            return (
+                f"process {rank} writes to {mine['folder']!r} and process 0 to {told[0]['folder']!r}; each writes its "
+                "part, so the folder must be the same"
+            )
         for name, value in [*mine["values"].items(), *mine["texts"].items()]:
             before, other = first.setdefault(name, (rank, value))
             if value != other:

@@ -14,7 +14,7 @@ import math
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +30,7 @@ from weft.nn.cell import Cell
 from weft.nn.state import put
 from weft.parallel.processes import processes
 from weft.parallel.slices import Box, assembled, held, is_spread, parts, whole
-from weft.parallel.spanning import is_in_part, spans
+from weft.parallel.spanning import agree, contents_of, is_in_part, processes_of, spans
 from weft.train import ckpt, files, folders
 
 _METADATA_KEY: Final = "weft"
@@ -643,9 +643,26 @@ def load_param_into_net(
         raise CheckpointError("the checkpoint does not fit the network: " + "; ".join(problems[:5]) + more)
     if strict_load and missing:
         raise CheckpointError(f"the checkpoint lacks parameters of the network: {_some(missing)}")
+    _agree_on(plan)
     for target, value in plan:
         put(target, value)
     return missing, [name for name in parameter_dict if name not in used]
+
+
+def _agree_on(plan: Sequence[tuple[Tensor, Tensor]]) -> None:
+    """The processes among which parameters are spread all load them, with the same values, or none does: else each
+    would have parts of another network.
+    """
+    loaded: dict[tuple[int, ...], list[str]] = {}
+    for target, value in plan:
+        data, given = data_of(target), data_of(value)
+        if spans(data):
+            content = "its slice" if spans(given) else contents_of(given)
+            name = getattr(target, "name", "a buffer")
+            loaded.setdefault(processes_of([data]), []).append(f"loads %{name}: {content}")
+    for group, lines in sorted(loaded.items()):
+        digest = contents_of(np.frombuffer("".join(lines).encode(), np.uint8))
+        agree(f"load_param_into_net({len(lines)} parameters, {digest})", group, told=functools.partial(list, lines))
 
 
 def _as_part_of(target: Tensor, value: Tensor) -> Tensor:

@@ -99,7 +99,7 @@ def in_place_update(x, row):
     SHARP_BITS,
     "An index out of bounds is clamped and raises nothing.",
     calls=[(f32(1, 2, 3), i32(1)), (f32(1, 2, 3), i32(11)), (f32(1, 2, 3), i32(-3))],
-    graphs=4,
+    graphs=5,
     breaks=1,
 )
 def index_out_of_bounds(x, position):

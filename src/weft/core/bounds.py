@@ -63,8 +63,9 @@ def check_bounds(
         if data.__class__ is not Value:
             _look(data, low, size, what, ignored)
     elif data.__class__ is Value or (type(index) is not LiteralTensor and id(index) not in trace.created):
-        given = _given(index, trace)
-        if given is not None and type(size) is int and trace.looks_before(given, low, size, ignored):
+        always = trace.graph is trace.root  # within a branch the condition may be about the index
+        given = _given(index, trace) if always and type(size) is int else None
+        if given is not None and trace.looks_before(given, low, size, ignored):
             return
         condition = _condition(index, low, size, ignored)
         if condition is not None:

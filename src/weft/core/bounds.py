@@ -63,8 +63,10 @@ def check_bounds(
         if data.__class__ is not Value:
             _look(data, low, size, what, ignored)
     elif data.__class__ is Value or (type(index) is not LiteralTensor and id(index) not in trace.created):
-        always = trace.graph is trace.root  # within a branch the condition may be about the index
-        given = _given(index, trace) if always and type(size) is int else None
+        # within a branch the condition may be about the index; processes that run one graph have other indices, and
+        # would choose other graphs
+        may_look = trace.graph is trace.root and type(size) is int and jax.process_count() == 1
+        given = _given(index, trace) if may_look else None
         if given is not None and trace.looks_before(given, low, size, ignored):
             return
         condition = _condition(index, low, size, ignored)
@@ -93,9 +95,7 @@ def in_bounds(index: Tensor, low: int, size: int, ignored: int | None) -> bool:
         ignored: an index that is allowed everywhere; None for none.
     """
     data = data_of(index)
-    if data.size > _LOOKED_AT or jax.process_count() > 1:
-        return False  # processes that run one graph have other indices, and would choose other graphs
-    return _out_of_bounds(np.asarray(data), low, size, ignored) is None
+    return data.size <= _LOOKED_AT and _out_of_bounds(np.asarray(data), low, size, ignored) is None
 
 
 def _given(index: Tensor, trace: trace_module.Trace) -> Tensor | None:

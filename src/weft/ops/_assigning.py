@@ -15,16 +15,24 @@ import jax.numpy as jnp
 _IN_ORDER: Final = frozenset({"cpu"})
 
 
-def last_written(shape: tuple[int, ...], index: Any, given: tuple[int, ...]) -> Any:
-    """For each position of an array the number of the element that an assignment leaves there, -1 where it has none.
+def _numbers(shape: tuple[int, ...]) -> Any:
+    return jnp.arange(math.prod(shape), dtype=jnp.int32).reshape(shape)
+
+
+def _last(shape: tuple[int, ...], index: Any, given: tuple[int, ...]) -> Any:
+    """For each position of an array the number of the element that an assignment leaves there, -1 where it has none."""
+    return jnp.full(shape, -1, jnp.int32).at[index].max(_numbers(given))
+
+
+def stays(shape: tuple[int, ...], index: Any, given: tuple[int, ...]) -> Any:
+    """Whether an assignment leaves each element where it is written, and no later one.
 
     Args:
         shape: of the array.
         index: what is indexed with.
         given: the shape of what is assigned.
     """
-    numbers = jnp.arange(math.prod(given), dtype=jnp.int32).reshape(given)
-    return jnp.full(shape, -1, numbers.dtype).at[index].max(numbers)
+    return _last(shape, index, given)[index] == _numbers(given)
 
 
 def assigned(x: Any, index: Any, value: Any, in_order: bool | None = None) -> Any:
@@ -41,7 +49,7 @@ def assigned(x: Any, index: Any, value: Any, in_order: bool | None = None) -> An
     """
     if jax.default_backend() in _IN_ORDER if in_order is None else in_order:
         return x.at[index].set(value)
-    written = last_written(x.shape, index, value.shape)
     if not value.size:
         return x
+    written = _last(x.shape, index, value.shape)
     return jnp.where(written < 0, x, value.reshape(-1)[jnp.maximum(written, 0)].astype(x.dtype))

@@ -30,7 +30,7 @@ from weft.core.tensor import Tensor, wrap
 from weft.core.tracebacks import hide_operation
 from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType
-from weft.ops._assigning import assigned, last_written
+from weft.ops._assigning import assigned, stays
 from weft.ops._rules import wide
 from weft.ops._samples import A, one
 from weft.ops.joining import rows, stack
@@ -149,8 +149,7 @@ GETITEM = _GetItem(
 def _last_written(x: Any, *indices: Any, spec: Spec) -> Any:
     index = _materialise(spec, indices)
     found = x[index]
-    numbers = jnp.arange(found.size, dtype=jnp.int32).reshape(found.shape)
-    return jnp.where(last_written(x.shape, index, found.shape)[index] == numbers, found, jnp.zeros((), x.dtype))
+    return jnp.where(stays(x.shape, index, found.shape), found, jnp.zeros((), x.dtype))
 
 
 #: ``x[index]``, but of positions that occur several times only the one that an assignment leaves there, else 0

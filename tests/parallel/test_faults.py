@@ -16,12 +16,15 @@ import pytest
 
 from tests.helpers.processes import environment
 from tests.helpers.several import PROGRAMS, Started
+from weft import load_checkpoint
 from weft.parallel.wire import free_port
-from weft.train.serialization import load_checkpoint
 
 #: seconds after a fault within which all processes are gone
 SOON = 15.0
 #: what goes wrong, what all other processes say of it, and the status of the launcher
+DIFFER = (
+    "must be the same in all processes.*the first difference:\n  rank 0: the Parameter '{0}': .*\n  rank 1: the Para"
+)
 FAULTS = {
     "killed": ("rank 1 was ended by SIGKILL .last seen at .*faults.py:", 137),
     "killed_beside_a_child": ("rank 1 was ended by SIGKILL .last seen at .*faults.py:", 137),
@@ -43,13 +46,16 @@ FAULTS = {
     "dtype": (r"AllReduce\(int64\[2, 4\]\)", 1),
     "operation": (r"AllGather\(float32\[2, 4\]\)", 1),
     "reduction": ("op=max", 1),
+    "rate": (DIFFER.format("weight"), 1),
+    "momentum": (DIFFER.format("weight"), 1),
+    "value": (DIFFER.format("bias"), 1),
     "order": ("the processes came to exchange|the processes wait for each other", 1),
     "skips": ("different operations", 1),
     "launcher": ("the coordinator at .* is gone", -9),
     "library": ("rank 1 raised LinAlgError: .*faults.py:", 1),
     "disk": ("rank 1 raised OSError: .*File too large .*faults.py:", 1),
 }
-SHORT = ("aborts", "killed", "library", "raises", "status", "ends", "sleeps", "shape", "launcher")
+SHORT = ("aborts", "killed", "library", "raises", "status", "ends", "sleeps", "shape", "launcher", "rate")
 
 
 @pytest.fixture
@@ -77,7 +83,19 @@ def test_a_process_that_fails_is_a_named_error_on_all(how: str, tmp_path: Path, 
     print(f"{how}: {time.monotonic() - began:.1f} s, {program.launcher.returncode}\n{program.said()}")
     words, status = FAULTS[how]
     assert program.launcher.returncode == status, program.said()
-    disagrees = ("shape", "caught", "dtype", "operation", "reduction", "order", "skips", "launcher")
+    disagrees = (
+        "shape",
+        "caught",
+        "dtype",
+        "operation",
+        "reduction",
+        "order",
+        "skips",
+        "launcher",
+        "rate",
+        "momentum",
+        "value",
+    )
     alive = (0, 1, 2) if how in disagrees else (0, 2)
     for rank in alive:
         log = program.log(rank)

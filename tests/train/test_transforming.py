@@ -18,6 +18,7 @@ from weft.train import (
     converting,
     distributed,
     load_checkpoint,
+    loading,
     save_checkpoint,
     serialization,
     strategies,
@@ -399,7 +400,7 @@ def test_files_of_ranks_that_hold_the_same_slices(tmp_path: Path) -> None:
     assert train.get_ckpt_path_with_strategy(str(other), str(one)) == str(other)
 
 
-@pytest.mark.parametrize("module", [serialization, converting, distributed, transforming])
+@pytest.mark.parametrize("module", [serialization, loading, converting, distributed, transforming])
 def test_what_reads_or_writes_files_is_left_to_python(module: Any) -> None:
     """A compiled function would keep what its first call found."""
     free = {"load_param_into_net", "merge_sliced_parameter"}  # they only compute

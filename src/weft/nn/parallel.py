@@ -9,7 +9,8 @@ from weft import dtypes
 from weft.context import SCHEDULERS, ParallelMode, get_auto_parallel_context, set_auto_parallel_context
 from weft.core.describing import shows
 from weft.core.dispatch import apply
-from weft.core.tensor import Tensor
+from weft.core.parameters import ParameterTuple
+from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import keeps, transparent
 from weft.cuts import check_strategies
 from weft.nn.cell import Cell
@@ -34,15 +35,19 @@ __all__ = [
 class DistributedGradReducer(Cell):
     """The gradients of all processes, added up or averaged, in one exchange.
 
+    The processes also compare the parameters, of each as many as 64 elements: where they have come apart, as by
+    another learning rate, optimizer or initial value on one of them, the exchange is an error on all.
+
     Args:
-        parameters: what the gradients belong to.
+        parameters: what the gradients belong to, the same on all processes but for those that are
+            ``layerwise_parallel``. What is not given is not compared.
         mean: whether gradients are averaged; None for what the settings of parallel programs say.
         degree: number of processes; None for those of the group.
         fusion_type: accepted.
         group: the processes.
 
     Raises:
-        RuntimeError: there are other processes than the degree says.
+        RuntimeError: there are other processes than the degree says; in a call, when values of a parameter differ.
 
     Example:
         >>> reduce = DistributedGradReducer([])
@@ -59,7 +64,7 @@ class DistributedGradReducer(Cell):
         group: str = HCCL_WORLD_COMM_GROUP,
     ) -> None:
         super().__init__(auto_prefix=False)
-        del parameters, fusion_type
+        del fusion_type
         if mean is not None and not isinstance(mean, bool):
             raise TypeError(f"DistributedGradReducer: mean must be a bool, not {type(mean).__name__}")
         if degree is not None and rank_id("DistributedGradReducer", "degree", degree) < 1:
@@ -71,6 +76,9 @@ class DistributedGradReducer(Cell):
         self.mean = bool(get_auto_parallel_context("gradients_mean")) if mean is None else mean
         self.degree = count
         self.group = group
+        given = [parameters] if isinstance(parameters, Parameter) else list(parameters or ())
+        alike = [each for each in given if isinstance(each, Parameter) and not each.layerwise_parallel]
+        self._alike = ParameterTuple(alike)
 
     def construct(self, grads: Any) -> Any:
         ranks = members_of("DistributedGradReducer", self.group)
@@ -78,7 +86,9 @@ class DistributedGradReducer(Cell):
         if len(ranks) == 1 or not places:
             return tuple(grads)
         op = ReduceOp.AVG if self.mean else ReduceOp.SUM
-        reduced = apply(ALL_REDUCE_EACH, tuple([grads[i] for i in places]), (op, ranks))
+        alike = self._alike
+        names = tuple([param.name for param in alike])
+        reduced = apply(ALL_REDUCE_EACH, (*[grads[i] for i in places], *alike), (op, names, ranks))
         found = list(grads)
         for place, grad in zip(places, reduced, strict=True):
             found[place] = grad
@@ -269,7 +279,7 @@ class SyncBatchNorm(_BatchNorm, dimensions=(2, 4), shows=("2", "[[[[1.0]], [[2.0
             return super().construct(x)
         axes, shape = (0, *range(2, x.ndim)), (1, -1, *[1] * (x.ndim - 2))
         wide = x.astype(dtypes.float32)
-        sums = apply(ALL_REDUCE_EACH, (wide.mean(axes), (wide * wide).mean(axes)), (ReduceOp.AVG, self._ranks))
+        sums = apply(ALL_REDUCE_EACH, (wide.mean(axes), (wide * wide).mean(axes)), (ReduceOp.AVG, (), self._ranks))
         mean, variance = sums[0], sums[1] - sums[0] * sums[0]
         count = x.size // x.shape[1] * len(self._ranks)
         for moving, new in (

@@ -14,7 +14,7 @@ from jax import numpy as jnp
 
 from weft.core.dispatch import apply
 from weft.core.tensor import Tensor
-from weft.parallel.exchange import AXIS, Exchange
+from weft.parallel.exchange import ALIKE, AXIS, Exchange
 from weft.parallel.processes import processes
 
 __all__ = ["ReduceOp"]
@@ -147,14 +147,15 @@ def _reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, root: int, ra
     return (gradient if ranks[root] == processes().rank else gradient + dout,)
 
 
-def _all_reduce_each(*xs: Any, op: str, ranks: tuple[int, ...]) -> tuple[Any, ...]:
-    return tuple([_reduced(x, op, ranks) for x in xs])
+def _all_reduce_each(*xs: Any, op: str, alike: tuple[str, ...], ranks: tuple[int, ...]) -> tuple[Any, ...]:
+    return tuple([_reduced(x, op, ranks) for x in xs[: len(xs) - len(alike)]])
 
 
-def _all_reduce_each_rule(*given: Any, op: str, ranks: tuple[int, ...]) -> tuple[Any, ...]:
+def _all_reduce_each_rule(*given: Any, op: str, alike: tuple[str, ...], ranks: tuple[int, ...]) -> tuple[Any, ...]:
     *xs, outs, douts = given
-    totals = apply(ALL_REDUCE_EACH, tuple(douts), (ReduceOp.SUM, ranks))
-    return tuple([_through(x, out, total, op, ranks) for x, out, total in zip(xs, outs, totals, strict=True)])
+    totals = apply(ALL_REDUCE_EACH, tuple(douts), (ReduceOp.SUM, (), ranks))
+    reduced = [_through(x, out, total, op, ranks) for x, out, total in zip(xs, outs, totals, strict=False)]
+    return (*reduced, *[None] * len(alike))
 
 
 def _all_gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, ranks: tuple[int, ...]) -> tuple[Any]:
@@ -198,6 +199,16 @@ def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, tag: str, ranks: tup
     return (dout + back if sends else dout * 0,)
 
 
+class _ReduceEach(Exchange):
+    """What reduces several tensors, and compares others."""
+
+    __slots__ = ()
+
+    def alike(self, attrs: tuple[Any, ...]) -> tuple[str, ...]:
+        names: tuple[str, ...] = attrs[1]
+        return names
+
+
 class _Transfer(Exchange):
     """What brings a tensor from the first process of its group to the second."""
 
@@ -220,8 +231,10 @@ def _exchange(
 
 
 ALL_REDUCE: Final = _exchange("AllReduce", _all_reduce, _all_reduce_rule, "op")
-#: several tensors in one exchange
-ALL_REDUCE_EACH: Final = _exchange("AllReduceEach", _all_reduce_each, _all_reduce_each_rule, "op", multiple=True)
+#: several tensors in one exchange, and Parameters behind them, named, that must be the same in all processes
+ALL_REDUCE_EACH: Final = _exchange(
+    "AllReduceEach", _all_reduce_each, _all_reduce_each_rule, "op", ALIKE, multiple=True, kind=_ReduceEach
+)
 REDUCE: Final = _exchange("Reduce", _reduce, _reduce_rule, "op", "root")
 ALL_GATHER: Final = _exchange("AllGather", _all_gather, _all_gather_rule)
 REDUCE_SCATTER: Final = _exchange("ReduceScatter", _reduce_scatter, _reduce_scatter_rule, "op")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import queue
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,10 @@ from weft.parallel.processes import attending
 
 #: the axis of devices that the implementations of exchanges name
 AXIS: Final = "ranks"
+#: the attribute with the names of operands that are not exchanged
+ALIKE: Final = "alike"
+#: elements of such an operand that processes compare
+_COMPARED: Final = 64
 
 
 def over(function: Callable[..., Any], mesh: Any) -> Callable[..., Any]:
@@ -77,6 +82,11 @@ class Exchange(Performed):
         del group
         return ""
 
+    def alike(self, attrs: tuple[Any, ...]) -> tuple[str, ...]:
+        """Names of its last operands, those that are not exchanged: all processes must come with the same."""
+        del attrs
+        return ()
+
     def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
         mesh = mesh_for(len(attrs[-1]))
         shaped = Primitive(
@@ -114,13 +124,17 @@ class Together:
 
     def __call__(self, *arrays: Any) -> Any:
         name = self.primitive.name.removesuffix("Across")
+        alike = self.primitive.alike(self.attrs)
+        compared, arrays = arrays[len(arrays) - len(alike) :], arrays[: len(arrays) - len(alike)]
         arrays = tuple([_whole(array, self.group) for array in arrays])
+        samples = _samples(alike, compared)
         attendance = attending(name)
-        said = self._said(name, arrays)
-        attendance.meet(self.group, said)
+        said = self._said(name, arrays) + _said_of(samples)
+        attendance.meet(self.group, said, told=functools.partial(_told, samples))
         mesh = mesh_of(self.group)
         if self._compiled is None:
-            self._compiled = jax.jit(over(self.primitive.bound(self.attrs), mesh))
+            attrs = [() if name == ALIKE else value for name, value in self._attributes()]
+            self._compiled = jax.jit(over(self.primitive.bound(tuple(attrs)), mesh))
         results: queue.SimpleQueue[Any] = queue.SimpleQueue()
         job = functools.partial(_run, self._compiled, arrays, NamedSharding(mesh, PartitionSpec()))
         begin(self.group, job, results)
@@ -131,10 +145,14 @@ class Together:
         return value
 
     def _said(self, name: str, arrays: Sequence[Any]) -> str:
+        """With what it comes, but for operands that are not exchanged."""
         types = ", ".join(f"{array.dtype}{list(array.shape)}" for array in arrays)
-        attributes = zip(self.primitive.attr_names[:-1], self.attrs[:-1], strict=True)
-        said = f"{name}({types})" + "".join(f" {what}={value}" for what, value in attributes)
+        attributes = [f" {what}={value}" for what, value in self._attributes()[:-1] if what != ALIKE]
+        said = f"{name}({types})" + "".join(attributes)
         return said + self.primitive.way(self.group)
+
+    def _attributes(self) -> list[tuple[str, Any]]:
+        return list(zip(self.primitive.attr_names, self.attrs, strict=True))
 
     def clear_cache(self) -> None:
         """Drop what was compiled."""
@@ -142,6 +160,34 @@ class Together:
 
     def _cache_size(self) -> int:
         return int(self._compiled is not None)
+
+
+@jax.jit
+def _sampled(arrays: Sequence[Any]) -> list[Any]:
+    """Elements of arrays, evenly chosen."""
+    return [array.reshape(-1)[:: -(-max(array.size, 1) // _COMPARED)] for array in arrays]
+
+
+def _samples(names: Sequence[str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Elements of operands that must be the same in all processes; not of those that span processes themselves."""
+    chosen = [(name, array) for name, array in zip(names, arrays, strict=True) if array.is_fully_addressable]
+    found = _sampled([array for _, array in chosen]) if chosen else []
+    return [(name, np.asarray(sample)) for (name, _), sample in zip(chosen, found, strict=True)]
+
+
+def _said_of(samples: Sequence[tuple[str, Any]]) -> str:
+    """What a process says of them."""
+    if not samples:
+        return ""
+    digest = 0
+    for _, sample in samples:
+        digest = zlib.crc32(sample.tobytes(), digest)
+    return f" for Parameters whose values ({digest:08x}) must be the same in all processes"
+
+
+def _told(samples: Sequence[tuple[str, Any]]) -> list[str]:
+    """The same in full."""
+    return [f"the Parameter {name!r}: {sample.tolist()}" for name, sample in samples]
 
 
 def _run(function: Callable[..., Any], arrays: Sequence[Any], sharding: Any) -> Any:

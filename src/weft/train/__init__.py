@@ -30,6 +30,7 @@ from weft.train.callback import (
     TimeMonitor,
 )  # fmt: skip
 from weft.train.feeding import DatasetHelper, connect_network_with_dataset, data_sink
+from weft.train.loading import load_checkpoint, load_param_into_net
 from weft.train.loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from weft.train.metrics import (
     F1,
@@ -52,7 +53,7 @@ from weft.train.metrics import (
     rearrange_inputs,
 )  # fmt: skip
 from weft.train.model import Model
-from weft.train.serialization import load_checkpoint, load_param_into_net, save_checkpoint, wait_for_checkpoints
+from weft.train.serialization import save_checkpoint, wait_for_checkpoints
 from weft.train.summary import SummaryCollector, SummaryRecord
 
 if TYPE_CHECKING:

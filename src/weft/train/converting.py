@@ -11,7 +11,8 @@ from typing import Any
 
 from weft.core.transparency import python_only
 from weft.nn.cell import Cell
-from weft.train.serialization import is_writing, load_checkpoint, save_checkpoint
+from weft.train.loading import load_checkpoint
+from weft.train.serialization import is_writing, save_checkpoint
 
 
 @python_only

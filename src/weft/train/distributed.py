@@ -15,14 +15,8 @@ from weft.errors import CheckpointError
 from weft.nn.cell import Cell
 from weft.parallel.processes import processes
 from weft.train import folders, strategies
-from weft.train.serialization import (
-    chooser,
-    collected,
-    from_folders,
-    load_param_into_net,
-    wait_for_checkpoints,
-    write_later,
-)
+from weft.train.loading import chooser, from_folders, load_param_into_net
+from weft.train.serialization import collected, wait_for_checkpoints, write_later
 from weft.train.sliced import Sliced
 from weft.train.strategies import SliceLayout, Strategy
 from weft.train.transforming import REST, UNIFIED, strategy_of, write_rank

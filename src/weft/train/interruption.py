@@ -9,7 +9,8 @@ import numpy as np
 
 from weft.core.tensor import Parameter, Tensor
 from weft.train.callback import Callback, RunContext, loss_of
-from weft.train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
+from weft.train.loading import load_checkpoint, load_param_into_net
+from weft.train.serialization import save_checkpoint
 
 _LARGER = ("acc", "f1", "top")
 

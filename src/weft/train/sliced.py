@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.errors import CheckpointError
 from weft.parallel.slices import Box
-from weft.train import serialization
+from weft.train import loading
 from weft.train.folders import Folder
 from weft.train.strategies import SliceLayout, Strategy
 
@@ -55,7 +55,7 @@ class Sliced:
         #: strings by name
         self.texts: dict[str, str] = {}
         for rank, path in sorted(files.items()):
-            arrays, texts, facts = serialization.read(path)
+            arrays, texts, facts = loading.read(path)
             self.texts.update(texts)
             for name, array in arrays.items():
                 if not self._counts(rank, name):
@@ -92,7 +92,7 @@ class Sliced:
         return not stages or self.strategy is None or rank // self.strategy.stage_devices == stages[0]
 
     def _place(
-        self, rank: int, path: Path, name: str, array: Array, slices: Mapping[str, serialization.Slice]
+        self, rank: int, path: Path, name: str, array: Array, slices: Mapping[str, loading.Slice]
     ) -> tuple[tuple[int, ...], Box]:
         """Of what shape an array is a slice, and which."""
         if self.strategy is None:

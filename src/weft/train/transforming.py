@@ -19,7 +19,8 @@ from weft.errors import CheckpointError
 from weft.nn.cell import Cell
 from weft.parallel.slices import is_spread
 from weft.train import ckpt, files, strategies
-from weft.train.serialization import chooser, from_file, load_param_into_net, save_checkpoint
+from weft.train.loading import chooser, from_file, load_param_into_net
+from weft.train.serialization import save_checkpoint
 from weft.train.sliced import Sliced, ranks_for
 from weft.train.strategies import SliceLayout, Strategy
 

@@ -95,6 +95,12 @@ for step in range(8):
             given = Tensor(np.arange(8).reshape(2, 4))
         if how == "operation":
             ops.AllGather()(x)
+        if how == "rate":
+            train.optimizer.learning_rate.set_data(Tensor(0.02))
+        if how == "momentum":
+            train = nn.TrainOneStepCell(train.network, nn.Momentum(net.trainable_params(), 0.01, 0.9))
+        if how == "value":
+            net.bias[0] = 1.5
         if how == "reduction":
             ops.AllReduce("max")(x)
         if how == "skips":

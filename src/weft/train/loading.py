@@ -74,7 +74,7 @@ def load_checkpoint(
 
     Example:
         >>> import tempfile
-        >>> from weft import nn
+        >>> from weft import nn, save_checkpoint
         >>> path = tempfile.mkdtemp() + "/net.ckpt"
         >>> save_checkpoint(nn.Dense(2, 1), path)
         >>> load_checkpoint(path)["weight"].shape

@@ -86,7 +86,7 @@ def save_checkpoint(
 
     Example:
         >>> import tempfile
-        >>> from weft import nn
+        >>> from weft import nn, load_checkpoint
         >>> folder = tempfile.mkdtemp()
         >>> save_checkpoint(nn.Dense(2, 1), folder + "/net.ckpt")
         >>> sorted(load_checkpoint(folder + "/net.ckpt"))

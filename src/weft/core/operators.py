@@ -45,6 +45,9 @@ class Operator:
         Scale 3 [3. 6.]
     """
 
+    #: its attributes stay as they were made
+    __weft_fixed__ = True
+
     #: the functional form and its fixed arguments, of the library's operators
     function: Callable[..., Any]
     fixed: dict[str, Any]

@@ -78,6 +78,8 @@ class Cell(State, Remarks):
 
     #: attributes in which instances remember what follows from the others
     __weft_remembers__: ClassVar[tuple[str, ...]] = ("_compiled",)
+    #: attributes with containers whose changes the version counts
+    __weft_counted__: ClassVar[frozenset[str]] = _OWN_STATE | {"_cells", "_buffer_names", "_flags", "_settings"}
     #: fewest and most positional arguments of `construct`; the most is -1 for any number
     _arity: ClassVar[tuple[int, int]] = (0, -1)
     _has_bprop: ClassVar[bool] = False
@@ -271,9 +273,7 @@ class Cell(State, Remarks):
     def __weft_versions__(self) -> Iterator[Cell]:
         """The cells whose attributes a call of this library cell may read."""
         yield self
-        for cell in self._cells.values():
-            if cell is not None:
-                yield from cell.__weft_versions__()
+        yield from [each for cell in self._cells.values() if cell is not None for each in cell.__weft_versions__()]
 
     # -- attributes ------------------------------------------------------------------------------------
 

@@ -216,6 +216,9 @@ def positive_int(cell: str, what: str, value: Any) -> int:
 class _Operator:
     """An operator of a layer, made of its settings when it is first asked for; the layer's attributes come first."""
 
+    #: its attributes stay as they were made
+    __weft_fixed__ = True
+
     def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
         self._name = name
         self._make = make

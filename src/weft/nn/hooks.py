@@ -56,6 +56,9 @@ class HookHandle:
         [1.]
     """
 
+    #: its attributes stay as they were made
+    __weft_fixed__ = True
+
     __weft_parts__ = None  # each call registers its own
 
     def __init__(self, cell: Hooked, registry: str, hook: Callable[..., Any]) -> None:

@@ -7,7 +7,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
 from weft.capture.meaning import (  # noqa: F401 - most fill the table
@@ -25,7 +25,15 @@ from weft.capture.meaning.gate import DEFAULT, row_of
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.lookers import refuse_lifetimes
 from weft.capture.meaning.parts import Machine, Part
-from weft.capture.python.classes import MISSING, class_attribute, hides_class, is_changeable, mark_of, of_hidden_class
+from weft.capture.python.classes import (
+    MISSING,
+    class_attribute,
+    hides_class,
+    is_changeable,
+    is_stateful,
+    mark_of,
+    of_hidden_class,
+)
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import (
     DEBUGGERS,
@@ -178,11 +186,10 @@ class Calls(Part):
                 self.note_native(args, callee.__name__ == "construct")
                 self.machine.arrays.refuse_opaque(args, kwargs)
                 # without a name for the result: whether it is fresh shows in how often it is referred to
-                return Return(
-                    self._made_by_library(
-                        callee(*args, **kwargs) if ours else self.machine.native.call((), callee, *args, **kwargs), args
-                    )
-                )
+                if not ours:
+                    return Return(self._made_by_library(self.machine.native.call((), callee, *args, **kwargs), args))
+                with _unchanged(callee, (*args, *kwargs.values())):
+                    return Return(self._made_by_library(callee(*args, **kwargs), args))
             return self.enter(callee, args, kwargs)
         if kind is types.MethodType:
             instance = self.sources.part(callee, "__self__", callee.__self__)
@@ -246,7 +253,7 @@ class Calls(Part):
         if package == "weft":
             if function.__code__ in TRANSPARENT or id(function) in self.created:  # made by code that was entered
                 return False
-            return not self.holds_user_code(first)
+            return not self.holds_user_code(first) and not is_stateful(type(first))
         if function.__name__ in ("__setattr__", "__delattr__"):  # what they write is journaled
             return False
         name = function.__qualname__
@@ -360,7 +367,7 @@ class Calls(Part):
         versions = mark_of(type(first), "__weft_versions__")
         for cell in versions(first) if versions is not None else ():
             if self.sources.guarded:
-                self.sources.version(cell)
+                self.sources.library_cell(cell)
             if not computes:
                 if self.sources.guarded:
                     self.sources.trained(cell)
@@ -507,3 +514,18 @@ def _matched(function: types.FunctionType, args: list[Any], kwargs: dict[str, An
     if takes_names:
         values.append(others)
     return values
+
+
+@contextlib.contextmanager
+def _unchanged(callee: types.FunctionType, given: Sequence[Any]) -> Iterator[None]:
+    """Refuse library code that writes to objects of the library that it is given, past the journal."""
+    before = [(value, dict(vars(value))) for value in given if is_stateful(type(value))]
+    yield
+    for value, attributes in before:
+        now = vars(value)
+        if now.keys() != attributes.keys() or any(now[name] is not held for name, held in attributes.items()):
+            now.clear()
+            now.update(attributes)
+            raise Unsupported(
+                Refusal.IMPURE_CALL, f"{callee.__qualname__} writes to a {type(value).__name__} that it is given"
+            )

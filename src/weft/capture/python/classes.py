@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import enum
 import types
 import typing
 import weakref
@@ -17,6 +18,7 @@ from weft.capture.python.packages import (
     is_ours,
     module_of,
 )
+from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
 #: where a class defines nothing of a name
@@ -26,6 +28,10 @@ _IMMUTABLE_TYPE: Final = 1 << 8
 #: modules with base classes that hold no state and read none natively
 _BASES: Final = frozenset({"abc", "typing", "builtins"})
 _METACLASSES: Final = frozenset({type, abc.ABCMeta, type(typing.Protocol)})
+#: folders of the framework with what captures and runs programs
+_MACHINERY: Final = frozenset({"autodiff", "cache", "capture", "compile", "core", "explain", "ir", "jit", "passes"})
+#: classes of values, of which it is guarded what they are
+_COMPARED: Final = (Tensor, BaseException, enum.Enum, tuple, type)
 _C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
 
 
@@ -54,7 +60,20 @@ def is_changeable(kind: type) -> bool:
 
 def holds_state(kind: type) -> bool:
     """Whether instances of a class have attributes that may be replaced at any time, and no version that says so."""
-    return is_changeable(kind) or bool(kind.__dictoffset__ and module_of(kind).partition(".")[0] not in OWN_PACKAGES)
+    ours = module_of(kind).partition(".")[0] in OWN_PACKAGES
+    return is_changeable(kind) or (is_stateful(kind) if ours else bool(kind.__dictoffset__))
+
+
+def is_stateful(kind: type) -> bool:
+    """Whether a class of the framework has instances that change and say so to nobody, as a Cell does by its version:
+    what captured code asks of them is interpreted like code of the program's. Those of the machinery itself, tensors,
+    and what is made once (`__weft_fixed__`) do not.
+    """
+    package, _, rest = module_of(kind).partition(".")
+    if package not in OWN_PACKAGES or rest.partition(".")[0] in _MACHINERY or not kind.__dictoffset__:
+        return False
+    marks = ("__weft_versions__", "__weft_fixed__")
+    return not issubclass(kind, _COMPARED) and all(mark_of(kind, mark) is None for mark in marks)
 
 
 def is_plain_instance(kind: type) -> bool:

@@ -22,6 +22,7 @@ from weft.capture.python.classes import (
     is_data_descriptor,
     is_opaque_iterator,
     is_plain_lookup,
+    is_stateful,
     is_trusted,
     mark_of,
 )
@@ -452,10 +453,23 @@ class Sources(LookedUp):
                     self.inside(part, seen, depth + 1)
                 for item in self.held(value):
                     self.inside(item, seen, depth + 1)
+        elif mark_of(type(value), "__weft_versions__") is not None and not is_changeable(type(value)):
+            for cell in value.__weft_versions__():
+                self.library_cell(cell)
         elif isinstance(value, BaseException) or id(value) in self.by_class or holds_state(type(value)):
             self.identity(value)
             for item in self.held(value):
                 self.inside(item, seen, depth + 1)
+
+    def library_cell(self, cell: Any) -> None:
+        """Library code may read everything of one of the library's Cells: the version stands for its attributes, not
+        for what containers and objects among them hold."""
+        self.version(cell)
+        counted = mark_of(type(cell), "__weft_counted__")
+        for name, value in tuple(vars(cell).items()):
+            if name not in counted and _may_change(value):
+                with self.constants():
+                    self.inside(self.attribute(cell, name, value))
 
     def _described(self, function: types.FunctionType) -> None:
         """Native code reads what describes a function: whether it has annotations and attributes, and which."""
@@ -514,6 +528,13 @@ class Sources(LookedUp):
                 place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"
                 held.append(self._load(place, item, f"{self.path(owner)}.__dict__[{name!r}]"))
         return held
+
+
+def _may_change(value: Any) -> bool:
+    """Whether a value may change while an attribute holds it, and nothing counts that."""
+    if isinstance(value, tuple):
+        return any(map(_may_change, value))
+    return is_container(value) or is_stateful(type(value))
 
 
 def _shown_of(error: BaseException) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from weft.core.dispatch import apply
 from weft.core.parameters import ParameterTuple
 from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter, Tensor
+from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.nn.optim.keeping import keeping
 from weft.ops.state import assign_add
@@ -60,6 +61,8 @@ class Optimizer(Cell):
     slots: Slots = ()
     #: the attribute of the number of steps, where there is one
     counter: ClassVar[str | None] = None
+    #: attributes that are told to `update` with the options
+    of_class: ClassVar[tuple[str, ...]] = ()
     _primitive: ClassVar[Primitive | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -172,6 +175,7 @@ class Optimizer(Cell):
         """
         raise NotImplementedError
 
+    @transparent  # options of groups are read where captured code sees it: a rate that changes is no other graph
     def construct(self, gradients: Any) -> Any:
         cls = type(self)
         if cls.update is Optimizer.update:
@@ -195,6 +199,7 @@ class Optimizer(Cell):
                 target.rebind(result)
         return True
 
+    @transparent
     def _options(self, group: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
         found = []
         for name in self.defaults:
@@ -204,7 +209,7 @@ class Optimizer(Cell):
             if isinstance(value, Tensor):
                 raise TypeError(f"{type(self).__name__}: {name} must be a Python number, not a {type(value).__name__}")
             found.append((name, tuple(value) if isinstance(value, list) else value))
-        return tuple(found)
+        return (*found, *[(name, getattr(self, name)) for name in self.of_class])
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -174,6 +174,7 @@ class Adam(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     decoupled: ClassVar[bool] = False
     #: whether eps is added to the root before it is unbiased
     eps_in_biased: ClassVar[bool] = True
+    of_class = ("decoupled", "eps_in_biased")
 
     @options
     def __init__(
@@ -187,10 +188,6 @@ class Adam(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
         *,
         maximize: bool = False,
     ) -> None: ...
-
-    def _options(self, group: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-        own = ("decoupled", self.decoupled), ("eps_in_biased", self.eps_in_biased)
-        return (*super()._options(group), *own)
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:

@@ -94,7 +94,6 @@ FORMS = {
     "view of one of two": "v = t[:1]\nz = v * 3\np = t if c else s\np.add_(1.)\nv.register_hook(hook)\nu = u + z.sum()",
     "one of two views": "v = t[:1]\nz = v * 3\np = v if c else s[:1]\np.add_(1.)\nt.register_hook(hook)\nu = u * z",
     "swapped": "a, b = t, s\nif c: a, b = b, a\na.mul_(2.)\ns.register_hook(hook)\nu = u + a * 2 + b",
-    "parameter": "p = W if c else V\nq = p * x\np.register_hook(hook)\nu = u + q * W * V * x",
     "none": "p = None\nif c: p = t * 2\nif p is None: p = t\np.register_hook(hook)",
     "twice": "t.register_hook(hook)\nif c: t = t * 2\nt.register_hook(hook)",
     "twice, written": "t.register_hook(hook)\nif c: t.mul_(2.)\nt.register_hook(hook)",
@@ -182,6 +181,26 @@ def test_it_gets_the_whole_gradient(name: str) -> None:
             assert len(SEEN) == calls, way
             for one, other in zip(found, expected, strict=True):
                 np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3, err_msg=way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_on_one_of_two_parameters_it_stays(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = []
+    monkeypatch.setitem(
+        FORMS, "parameter", "p = W if c else V\nq = p * x\np.register_hook(hook)\nu = u + q * W * V * x"
+    )
+    for of in WAYS[way]:
+        for name in "WV":
+            monkeypatch.setitem(globals(), name, Parameter(globals()[name].value(), name=name))
+        run, found = of(program("parameter")), []
+        for x, y in INPUTS:
+            SEEN.clear()
+            found.append((flat(run(Tensor(x), Tensor(y))), len(SEEN)))
+        outcomes.append(found)
+    for (values, calls), (others, other_calls) in zip(*outcomes, strict=True):
+        assert calls == other_calls
+        for one, other in zip(values, others, strict=True):
+            np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", ["rebound", "written", "loop that writes", "made and used on both sides", "argument"])

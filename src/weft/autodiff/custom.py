@@ -24,7 +24,7 @@ from weft.autodiff.following import is_followed
 from weft.autodiff.histories import keep_history, passed_by_all
 from weft.autodiff.marks import MARK, Handed, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
-from weft.autodiff.session import cut, stopped, zeros_like
+from weft.autodiff.session import cut, is_weight, stopped, zeros_like
 from weft.autodiff.stand_ins import StandIns, refill
 from weft.autodiff.starts import hooks_kept_for
 from weft.autodiff.tree import map_tensors, tensors_of
@@ -409,9 +409,9 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """Let a function see, and replace, the gradient of this tensor.
 
     Args:
-        tensor: any tensor or Parameter. On one computed inside a gradient the hook lasts as long as that gradient; on
-            any other it runs in every gradient that starts at this tensor, if it is registered when a backward pass of
-            that gradient comes to the tensor.
+        tensor: any tensor or Parameter. On one computed inside a gradient, or its argument, the hook lasts as long as
+            that gradient; on any other, a Parameter that is differentiated among them, it runs in every gradient that
+            starts at this tensor, if it is registered when a backward pass of that gradient comes to the tensor.
         hook: called with the gradient; returns None to keep it, or a tensor to use in its place.
 
     Returns:
@@ -438,20 +438,22 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     node = tensor._node
     trace = trace_module.current()
     value: Any = data_of(tensor)
-    if trace is not None and tensor.is_symbolic and (value.node is not None or value.graph is not trace.root):
+    stays = node is not None and is_weight(tensor)  # and its hooks with it, which the gradient asks for at its end
+    made_here = trace is not None and tensor.is_symbolic and (value.node is not None or value.graph is not trace.root)
+    if trace is not None and made_here and not stays:
         return _hook_in_graph(trace, tensor, entry)
     trace_module.refuse_while_captured(
         "a hook is registered on a tensor from outside, where it stays after the call",
         "register the hook outside the compiled function",
     )
     refuse_values_of_an_example(hook)
-    if isinstance(node, TapeNode) and keep_history(tensor):
+    if isinstance(node, TapeNode) and not stays and keep_history(tensor):
         node, index = passed_by_all(node, tensor._index)
         registered = [entry]
         node.add_hooks(index, registered)
         renew_views(None, tensor)
         return HookHandle(registered, entry)
-    if trace is not None and tensor.is_symbolic:
+    if trace is not None and tensor.is_symbolic and not stays:
         if trace.is_followed(tensor) is False:
             return _hook_on_tape(trace, tensor, entry)
         raise Unsupported(

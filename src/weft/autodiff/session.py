@@ -281,6 +281,11 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
     return leaf
 
 
+def is_weight(tensor: Tensor) -> bool:
+    """Whether a gradient in progress starts at a Parameter itself, as it is now: the program's, not another handle."""
+    return any(session.saved.get(id(tensor), (None, None))[1] is tensor._node for session in GRADIENTS.stack)
+
+
 def keep_tapes() -> None:
     """A pullback is handed out: no gradient in progress may take the tape apart."""
     for session in GRADIENTS.stack:

@@ -51,6 +51,7 @@ ENTERED = {
     "weft.core.operators:prim_attr_register",
     "weft.core.operators:prim_attr_register.<locals>.initialize",
     "weft.core.operators:spread_call",
+    "weft.nn.hooks:_after",
     "weft.nn.hooks:_construct",
     "weft.nn.hooks:call_with_extras",
     "weft.nn.layer.calculus:TimeDistributed.construct",

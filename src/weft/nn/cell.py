@@ -25,7 +25,7 @@ from weft.core.home import Home
 from weft.core.parameters import ParameterTuple, rename
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import keeps, transparent
-from weft.nn.hooks import HookHandle, call_with_extras, cast_floating, hook_parameters
+from weft.nn.hooks import Hookable, call_with_extras, cast_floating
 from weft.nn.remarks import Remarks
 from weft.nn.state import STATE_HOOKS, State, buffer_error
 from weft.ops._checks import strings
@@ -53,7 +53,7 @@ def _next_version(state: dict[str, Any]) -> int:
     return (version + 2 & -2) | (state.get("training") is True)
 
 
-class Cell(State, Remarks):
+class Cell(State, Remarks, Hookable):
     """Base class of all networks: assign parameters and sub-cells in `__init__`, compute in `construct`.
 
     Args:
@@ -678,65 +678,6 @@ class Cell(State, Remarks):
         """
         self._settings.update(kwargs, recompute=bool(mode))
         self._refresh_extras()
-
-    # -- hooks -----------------------------------------------------------------------------------------
-
-    def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Call ``hook_fn(cell, inputs)`` before each construct; what it returns, if anything, replaces the inputs.
-
-        Args:
-            hook_fn: the hook.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
-        """
-        return HookHandle(self, "_forward_pre_hooks", hook_fn)
-
-    def register_forward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Call ``hook_fn(cell, inputs, output)`` after each construct; what it returns replaces the output.
-
-        Args:
-            hook_fn: the hook.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
-        """
-        return HookHandle(self, "_forward_hooks", hook_fn)
-
-    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Call ``hook_fn(cell, grad_output)`` before the backward pass of the cell; what it returns replaces it.
-
-        Args:
-            hook_fn: the hook.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
-        """
-        return HookHandle(self, "_backward_pre_hooks", hook_fn)
-
-    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Call ``hook_fn(cell, grad_input, grad_output)`` after the backward pass of the cell; what it returns
-        replaces the gradients of the inputs.
-
-        Args:
-            hook_fn: the hook.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
-        """
-        return HookHandle(self, "_backward_hooks", hook_fn)
-
-    def register_parameter_forward_hook(self, hook: Callable[..., Any] | list[dict[str, Any]]) -> None:
-        """Compute with ``hook(parameter)`` in place of parameters.
-
-        Args:
-            hook: for all parameters; or a list of ``{"params": [...], "hook": ...}``, each for some.
-
-        Raises:
-            TypeError: a hook is not callable, or what has one is no Parameter.
-            ValueError: a dict has other keys.
-        """
-        hook_parameters(self, hook)
 
     # -- printing --------------------------------------------------------------------------------------
 

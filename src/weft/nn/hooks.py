@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from weft.autodiff.custom import call_with_bprop, cell_backward_hook
 from weft.autodiff.recompute import recompute
@@ -24,8 +24,8 @@ class Hooked(Protocol):
     _cast_type: DType | None
     _settings: dict[str, Any]
     _init_args: str
-    _forward_pre_hooks: dict[int, Callable[..., Any]]
-    _forward_hooks: dict[int, Callable[..., Any]]
+    _forward_pre_hooks: dict[int, Any]
+    _forward_hooks: dict[int, Any]
     _backward_pre_hooks: dict[int, Callable[..., Any]]
     _backward_hooks: dict[int, Callable[..., Any]]
 
@@ -43,7 +43,8 @@ class HookHandle:
     Args:
         cell: whose hook it is.
         registry: name of the cell's hook table.
-        hook: the function.
+        hook: the function, or what else the table holds for it.
+        prepend: whether it is the first.
 
     Example:
         >>> from weft import nn
@@ -61,15 +62,15 @@ class HookHandle:
 
     __weft_parts__ = None  # each call registers its own
 
-    def __init__(self, cell: Hooked, registry: str, hook: Callable[..., Any]) -> None:
-        if not callable(hook):
-            raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+    def __init__(self, cell: Hooked, registry: str, hook: Any, prepend: bool = False) -> None:
         self._cell = cell
         self._registry = registry
         hooks = getattr(cell, registry)
         self._key = max(hooks, default=-1) + 1  # so that a hook which comes and goes leaves the cell as it was
-        self._hook: Callable[..., Any] | None = hook
+        self._hook: Any = hook
         hooks[self._key] = hook
+        if prepend:
+            hooks.move_to_end(self._key, last=False)
         cell._refresh_extras()
 
     @property
@@ -86,26 +87,172 @@ class HookHandle:
         self._hook = None
 
 
+class _Told(NamedTuple):
+    """A hook of a call that is also told the keyword arguments, or called where the cell raised.
+
+    Args:
+        hook: the function.
+        with_kwargs: whether it is told them.
+        always_call: whether it is called then.
+    """
+
+    hook: Callable[..., Any]
+    with_kwargs: bool
+    always_call: bool = False
+
+
+class Hookable:
+    """The part of a Cell that is about functions called before and after it."""
+
+    def register_forward_pre_hook(
+        self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
+        """Call ``hook_fn(cell, inputs)`` before each construct; what it returns, if anything, replaces the inputs.
+
+        Args:
+            hook_fn: the hook.
+            prepend: whether it runs before the hooks that are there.
+            with_kwargs: whether it is ``hook_fn(cell, inputs, kwargs)`` and returns None or a pair of both.
+
+        Returns:
+            HookHandle: whose ``remove()`` takes it away.
+
+        Raises:
+            TypeError: it cannot be called.
+            RuntimeError: in a call, when a hook with `with_kwargs` returns something else.
+        """
+        return _registered(self, "_forward_pre_hooks", hook_fn, prepend, with_kwargs)
+
+    def register_forward_hook(
+        self,
+        hook_fn: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> HookHandle:
+        """Call ``hook_fn(cell, inputs, output)`` after each construct; what it returns replaces the output.
+
+        Args:
+            hook_fn: the hook.
+            prepend: whether it runs before the hooks that are there.
+            with_kwargs: whether it is ``hook_fn(cell, inputs, kwargs, output)``.
+            always_call: whether it is called, with None as the output, where the cell raised, too.
+
+        Returns:
+            HookHandle: whose ``remove()`` takes it away.
+
+        Raises:
+            TypeError: it cannot be called.
+        """
+        return _registered(self, "_forward_hooks", hook_fn, prepend, with_kwargs, always_call)
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, grad_output)`` before the backward pass of the cell; what it returns replaces it.
+
+        Args:
+            hook_fn: the hook.
+
+        Returns:
+            HookHandle: whose ``remove()`` takes it away.
+        """
+        return _registered(self, "_backward_pre_hooks", hook_fn)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, grad_input, grad_output)`` after the backward pass of the cell; what it returns
+        replaces the gradients of the inputs.
+
+        Args:
+            hook_fn: the hook.
+
+        Returns:
+            HookHandle: whose ``remove()`` takes it away.
+        """
+        return _registered(self, "_backward_hooks", hook_fn)
+
+    def register_parameter_forward_hook(self, hook: Callable[..., Any] | list[dict[str, Any]]) -> None:
+        """Compute with ``hook(parameter)`` in place of parameters.
+
+        Args:
+            hook: for all parameters; or a list of ``{"params": [...], "hook": ...}``, each for some.
+
+        Raises:
+            TypeError: a hook is not callable, or what has one is no Parameter.
+            ValueError: a dict has other keys.
+        """
+        hook_parameters(self, hook)
+
+
+def _registered(
+    cell: Any,
+    registry: str,
+    hook: Callable[..., Any],
+    prepend: bool = False,
+    with_kwargs: bool = False,
+    always_call: bool = False,
+) -> HookHandle:
+    if not callable(hook):
+        raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+    told = with_kwargs or always_call
+    return HookHandle(cell, registry, _Told(hook, with_kwargs, always_call) if told else hook, prepend)
+
+
 @transparent
 def call_with_extras(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a cell that has hooks, a custom bprop or a cast, or whose graph is to be compiled once for all its calls."""
     if cell._init_args:
         reuse_blocks()
     for hook in list(cell._forward_pre_hooks.values()):
+        if isinstance(hook, _Told):
+            args, kwargs = _pair_of(hook.hook(cell, args, kwargs), args, kwargs)
+            continue
         changed = hook(cell, args)
         if changed is not None:
             args = changed if isinstance(changed, tuple) else (changed,)
-    if cell._backward_hooks or cell._backward_pre_hooks:
-        hooks = tuple(cell._backward_hooks.values())
-        pre_hooks = tuple(cell._backward_pre_hooks.values())
-        output = cell_backward_hook(cell, hooks, lambda *inputs: _compute(cell, inputs, kwargs), args, pre_hooks)
-    else:
-        output = _compute(cell, args, kwargs)
-    for hook in list(cell._forward_hooks.values()):
-        changed = hook(cell, args, output)
+    hooks = list(cell._forward_hooks.values())
+    always = [hook for hook in hooks if isinstance(hook, _Told) and hook.always_call]
+    if not always:
+        return _after(cell, hooks, args, kwargs, _computed(cell, args, kwargs))
+    try:
+        output = _computed(cell, args, kwargs)
+    except Exception:
+        _after(cell, always, args, kwargs, None)
+        raise
+    return _after(cell, hooks, args, kwargs, output)
+
+
+def _pair_of(changed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    if changed is None:
+        return args, kwargs
+    if not isinstance(changed, tuple) or len(changed) != 2:
+        raise RuntimeError(
+            f"a forward pre-hook with with_kwargs=True must return None or (inputs, kwargs), not {changed!r:.80}"
+        )
+    inputs, named = changed
+    return inputs if isinstance(inputs, tuple) else (inputs,), named
+
+
+@transparent
+def _after(cell: Hooked, hooks: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+    """What a call returns, once the hooks have seen the output."""
+    for hook in hooks:
+        if isinstance(hook, _Told):
+            changed = hook.hook(cell, args, kwargs, output) if hook.with_kwargs else hook.hook(cell, args, output)
+        else:
+            changed = hook(cell, args, output)
         if changed is not None:
             output = changed
     return output
+
+
+@transparent
+def _computed(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The output, with the hooks of the backward pass."""
+    if cell._backward_hooks or cell._backward_pre_hooks:
+        hooks = tuple(cell._backward_hooks.values())
+        pre_hooks = tuple(cell._backward_pre_hooks.values())
+        return cell_backward_hook(cell, hooks, lambda *inputs: _compute(cell, inputs, kwargs), args, pre_hooks)
+    return _compute(cell, args, kwargs)
 
 
 @transparent

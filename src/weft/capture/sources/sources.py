@@ -454,7 +454,7 @@ class Sources(LookedUp):
                 for item in self.held(value):
                     self.inside(item, seen, depth + 1)
         elif mark_of(type(value), "__weft_versions__") is not None and not is_changeable(type(value)):
-            for cell in value.__weft_versions__():
+            for cell in value.__weft_versions__() if "_version" in vars(value) else ():  # not while it is copied
                 self.library_cell(cell)
         elif isinstance(value, BaseException) or id(value) in self.by_class or holds_state(type(value)):
             self.identity(value)
@@ -534,7 +534,7 @@ def _may_change(value: Any) -> bool:
     """Whether a value may change while an attribute holds it, and nothing counts that."""
     if isinstance(value, tuple):
         return any(map(_may_change, value))
-    return is_container(value) or is_stateful(type(value))
+    return is_container(value) or isinstance(value, np.ndarray) or is_stateful(type(value))
 
 
 def _shown_of(error: BaseException) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def check(seed: int) -> str:
     return difference(*(ObjectGraph(items, _MODULE, not eager.forks) for items in (one, other)))
 
 
-@pytest.mark.parametrize("group", rounds(100, 1000, _GROUP))
+@pytest.mark.parametrize("group", rounds(40, 1000, _GROUP))
 def test_side_effects_are_those_of_python(group: int) -> None:
     differing = {seed: check(seed) for seed in range(group, group + _GROUP)}
     assert {seed: differs for seed, differs in differing.items() if differs} == {}

@@ -23,7 +23,13 @@ INPUTS = [
 ]
 
 
-@pytest.mark.parametrize(("gradients", "count"), [(False, 50), (True, 12)], ids=["values", "gradients"])
+SLOW = [pytest.mark.slow]
+
+
+@pytest.mark.parametrize(
+    ("gradients", "count"),
+    [(False, 16), (True, 4), pytest.param(False, 200, marks=SLOW), pytest.param(True, 50, marks=SLOW)],
+)
 def test_programs_do_what_python_does(gradients: bool, count: int) -> None:
     broken: set[str] = set()
     seen: set[str] = set()

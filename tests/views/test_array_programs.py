@@ -277,7 +277,7 @@ class Program:
         self.check()
 
 
-@pytest.mark.parametrize("group", rounds(30, 1000, 10))
+@pytest.mark.parametrize("group", rounds(10, 1000, 10))
 def test_arrays_and_tensors_are_one_memory(group: int) -> None:
     for seed in range(group, group + 10):
         Program(seed).run()

@@ -11,7 +11,7 @@ from typing import Any
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.declared import Described
-from weft.nn.experimental.optimizer import Optimizer
+from weft.nn.experimental.optimizer import Optimizer, rate_of
 from weft.ops.elementwise import floor
 from weft.ops.select import where
 from weft.ops.state import assign, assign_add
@@ -46,6 +46,15 @@ def _each(value: Any, count: int, what: str) -> list[Any]:
             raise ValueError(f"Expected {count} {what}, but got {len(value)}")
         return list(value)
     return [value] * count
+
+
+def _rates_of(optimizer: Optimizer, count: int) -> list[Parameter]:
+    """The rates of the first groups, those that were there when a scheduler was made."""
+    groups = optimizer.param_groups[:count]
+    for number, group in enumerate(groups):
+        if not isinstance(group["lr"], Parameter):  # the program replaced it
+            group["lr"] = rate_of(group["lr"], f"learning_rate_group_{number}")
+    return [group["lr"] for group in groups]
 
 
 class LRScheduler(Described):
@@ -111,7 +120,7 @@ class LRScheduler(Described):
 
     @property
     def _rates(self) -> list[Parameter]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return _rates_of(self.optimizer, self.groups_num)
 
     def get_lr(self) -> list[Any]:
         """The learning rates of the step `last_epoch`, one for each group: what a subclass gives."""
@@ -661,7 +670,7 @@ class ReduceLROnPlateau:
 
     def get_last_lr(self) -> list[Tensor]:
         """The learning rates as they are now, one for each group."""
-        return [group["lr"].value() for group in self.optimizer.param_groups]
+        return [rate.value() for rate in _rates_of(self.optimizer, len(self.min_lrs))]
 
     @property
     def in_cooldown(self) -> Any:
@@ -694,8 +703,7 @@ class ReduceLROnPlateau:
         left = where(cooling, self.cooldown_counter - 1.0, self.cooldown_counter)
         assign(self.cooldown_counter, where(reduces, float(self.cooldown), left))
         assign(self.wait, where(reduces, 0.0, waited))
-        for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
-            rate = group["lr"]
+        for rate, least in zip(_rates_of(self.optimizer, len(self.min_lrs)), self.min_lrs, strict=True):
             smaller = rate * self.factor
             smaller = where(smaller > least, smaller, least)
             changes = reduces.logical_and(rate - smaller > self.eps)

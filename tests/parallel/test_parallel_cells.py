@@ -181,3 +181,16 @@ def test_the_reducer_refuses_the_devices_of_the_settings() -> None:
 def test_wrong_arguments(call: Callable[[Any], Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         call(nn.Identity())
+
+
+def test_a_reducer_does_not_own_what_it_compares() -> None:
+    class Step(nn.Cell):
+        def __init__(self, network: nn.Cell, optimizer: nn.Cell) -> None:
+            super().__init__()
+            self.grad_reducer = DistributedGradReducer(optimizer.parameters)
+            self.network = network
+
+    net = nn.Dense(2, 2)
+    step = Step(net, nn.SGD(net.trainable_params(), 0.1))
+    assert [param.name for param in step.get_parameters()] == ["network.weight", "network.bias"]
+    assert list(step.parameters_dict()) == ["network.weight", "network.bias"]

@@ -9,7 +9,6 @@ from weft import dtypes
 from weft.context import SCHEDULERS, ParallelMode, get_auto_parallel_context, set_auto_parallel_context
 from weft.core.describing import shows
 from weft.core.dispatch import apply
-from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import keeps, transparent
 from weft.cuts import check_strategies
@@ -78,7 +77,7 @@ class DistributedGradReducer(Cell):
         self.group = group
         given = [parameters] if isinstance(parameters, Parameter) else list(parameters or ())
         alike = [each for each in given if isinstance(each, Parameter) and not each.layerwise_parallel]
-        self._alike = ParameterTuple(alike)
+        self.__dict__["_alike"] = tuple(alike)  # a plain attribute: they belong to the network
 
     def construct(self, grads: Any) -> Any:
         ranks = members_of("DistributedGradReducer", self.group)

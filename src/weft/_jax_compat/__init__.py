@@ -4,6 +4,7 @@ Versions of JAX end here: where two differ, a function of one of these files say
 """
 
 from weft._jax_compat import settings  # isort: skip  before any device is used
+from weft._jax_compat import ending
 from weft._jax_compat.arrays import (
     Array,
     Tracer,
@@ -52,6 +53,7 @@ from weft._jax_compat.tracing import (
 
 __all__ = [
     "PRECISION_OF_CONVOLUTIONS", "JAX_FOLDERS", "JAX_VERSIONS", "compute_on_host_only", "settings", "simulate_devices",
+    "ending",
     "Array", "Tracer", "bound_to", "computes_on_host", "copied", "default_platform", "devices_of", "devices_of_layout",
     "lies_on_host", "to_device", "use_device",
     "Stopped", "bind_again", "compiled_programs", "dimension_terms", "draws_by_position", "eagerly",

@@ -69,11 +69,11 @@ def is_stateful(kind: type) -> bool:
     what captured code asks of them is interpreted like code of the program's. Those of the machinery itself, tensors,
     and what is made once (`__weft_fixed__`) do not.
     """
-    package, _, rest = module_of(kind).partition(".")
-    if package not in OWN_PACKAGES or rest.partition(".")[0] in _MACHINERY or not kind.__dictoffset__:
+    if not kind.__dictoffset__ or issubclass(kind, _COMPARED) or mark_of(kind, "__weft_versions__") is not None:
         return False
-    marks = ("__weft_versions__", "__weft_fixed__")
-    return not issubclass(kind, _COMPARED) and all(mark_of(kind, mark) is None for mark in marks)
+    package, _, rest = module_of(kind).partition(".")
+    ours = package in OWN_PACKAGES and rest.partition(".")[0] not in _MACHINERY
+    return ours and mark_of(kind, "__weft_fixed__") is None
 
 
 def is_plain_instance(kind: type) -> bool:

@@ -155,6 +155,19 @@ def test_interrupt_is_a_message_and_130() -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.parametrize("kind", ["spawn", "forkserver"])
+def test_processes_that_a_program_spawns_have_mindspore_too(kind: str, tmp_path: Path) -> None:
+    script = tmp_path / "spawning.py"
+    script.write_text(
+        "import multiprocessing\nimport mindspore\n"
+        "def doubled(x):\n    return float((mindspore.Tensor(float(x)) * 2).asnumpy())\n"
+        "if __name__ == '__main__':\n"
+        f"    with multiprocessing.get_context('{kind}').Pool(1) as pool:\n        print(pool.map(doubled, [1, 2]))\n"
+    )
+    done = weft_command("run", str(script))
+    assert done.stdout == "[2.0, 4.0]\n", done.stderr
+
+
 @pytest.mark.slow
 def test_demo_times_processes(tmp_path: Path) -> None:
     image = tmp_path / "losses.png"

@@ -296,7 +296,7 @@ def test_what_processes_have_started_is_ended_with_them(tmp_path: Path, start) -
     assert not [child for child in children if Path(f"/proc/{child}").exists()], children
 
 
-@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_what_interrupts_the_launcher_ends_all(asked: signal.Signals, tmp_path: Path, start) -> None:
     program = start(3, "faults", 1, "sleeps", tmp_path)
     assert program.until(lambda: "step 4" in program.log(1), 60), program.log(1)

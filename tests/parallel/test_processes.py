@@ -54,8 +54,10 @@ def test_reports_show_exchanges(tmp_path: Path) -> None:
     assert all("all agree" in log for log in logs)
 
 
-def test_what_a_process_starts_takes_no_part(tmp_path: Path) -> None:
-    status, logs, said = launched(tmp_path, 2, "children")
+@pytest.mark.parametrize("program", ["children", "owned"])
+def test_what_belongs_to_one_process_stays_there(program: str, tmp_path: Path) -> None:
+    """What it has started takes no part, and Parameters of its own are neither reduced nor given to others."""
+    status, logs, said = launched(tmp_path, 2, program)
     assert status == 0, said
     assert all("all agree" in log for log in logs)
 

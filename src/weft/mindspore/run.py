@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import io
 import os
 import runpy
 import sys
 from importlib.machinery import SourceFileLoader
+from multiprocessing import spawn
 from types import ModuleType, TracebackType
 from typing import Any, Final
 
@@ -43,7 +45,7 @@ def run_script(path: str, arguments: list[str]) -> int:
             source = file.read()
     except OSError as error:
         raise CannotRun(f"can't open file {script!r}: {error.strerror}") from None
-    install()
+    _open()
     _enter(path, arguments, folder)
     main = _fresh_main(script)
 
@@ -66,13 +68,31 @@ def run_module(name: str, arguments: list[str]) -> int:
     Raises:
         CannotRun: there is no such module.
     """
-    install()
+    _open()
     _enter(name, arguments, os.getcwd())
     try:
         runpy._get_module_details(name)  # type: ignore[attr-defined]
     except ImportError as error:
         raise CannotRun(str(error)) from None
     return _run(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True))
+
+
+class _Door:
+    """Opens the door where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, ("weft.mindspore",)
+
+
+def _open() -> None:
+    """Have `mindspore` answered by weft, also in processes that `multiprocessing` spawns, which run the program too."""
+    install()
+    prepared = spawn.get_preparation_data
+
+    def with_door(name: str) -> dict[str, Any]:
+        return {"door": _Door(), **prepared(name)}
+
+    spawn.get_preparation_data = with_door
 
 
 def _enter(program: str, arguments: list[str], folder: str) -> None:

@@ -38,8 +38,8 @@ class DistributedGradReducer(Cell):
     another learning rate, optimizer or initial value on one of them, the exchange is an error on all.
 
     Args:
-        parameters: what the gradients belong to, the same on all processes but for those that are
-            ``layerwise_parallel``. What is not given is not compared.
+        parameters: what the gradients belong to. Those that are ``layerwise_parallel`` are the process's own: their
+            gradients stay as they are, and they are not compared; nor is what is not given.
         mean: whether gradients are averaged; None for what the settings of parallel programs say.
         degree: number of processes; None for those of the group.
         fusion_type: accepted.
@@ -76,12 +76,15 @@ class DistributedGradReducer(Cell):
         self.degree = count
         self.group = group
         given = [parameters] if isinstance(parameters, Parameter) else list(parameters or ())
-        alike = [each for each in given if isinstance(each, Parameter) and not each.layerwise_parallel]
+        own = [isinstance(each, Parameter) and each.layerwise_parallel for each in given]
+        alike = [each for each, is_own in zip(given, own, strict=True) if isinstance(each, Parameter) and not is_own]
         self.__dict__["_alike"] = tuple(alike)  # a plain attribute: they belong to the network
+        self._own = tuple(own)
 
     def construct(self, grads: Any) -> Any:
         ranks = members_of("DistributedGradReducer", self.group)
-        places = [i for i, grad in enumerate(grads) if isinstance(grad, Tensor)]
+        own = self._own if len(self._own) == len(grads) else (False,) * len(grads)
+        places = [i for i, grad in enumerate(grads) if isinstance(grad, Tensor) and not own[i]]
         if len(ranks) == 1 or not places:
             return tuple(grads)
         op = ReduceOp.AVG if self.mean else ReduceOp.SUM
@@ -95,7 +98,7 @@ class DistributedGradReducer(Cell):
 
 
 def broadcast_parameters(network: Cell, root: int = 0) -> None:
-    """Give the parameters of one process to all.
+    """Give the parameters of one process to all, but for those that each has for itself (``layerwise_parallel``).
 
     Args:
         network: whose parameters.
@@ -103,7 +106,7 @@ def broadcast_parameters(network: Cell, root: int = 0) -> None:
     """
     ranks = members_of("broadcast_parameters", "")
     if len(ranks) > 1:
-        for param in network.get_parameters():
+        for param in [each for each in network.get_parameters() if not each.layerwise_parallel]:
             param.set_data(apply(BROADCAST, (param,), (root, ranks)))
 
 

@@ -97,6 +97,10 @@ class Attendance:
         self._line.listen(self._hear, "weft-attendance")
         self._line.send("hello", rank, start)
 
+    def is_of_this_process(self) -> bool:
+        """Whether this process is the one that met the others, not a fork of it."""
+        return os.getpid() == self._process
+
     # what this process says of itself
 
     def begin(self) -> Any:
@@ -228,7 +232,7 @@ class Attendance:
 
     def _fail(self, error: BaseException) -> None:
         """The program ends with an error."""
-        if os.getpid() != self._process:
+        if not self.is_of_this_process():
             return
         self._raised.set()
         if not isinstance(error, ProcessFault):
@@ -237,7 +241,7 @@ class Attendance:
 
     def _abort(self) -> None:
         """A library aborts the process, as it does when another process has closed a connection between them."""
-        if os.getpid() != self._process:
+        if not self.is_of_this_process():
             return
         said = f"rank {self.rank} was aborted; it was at {self.place()}"
         self.declare(said, "symptom")
@@ -317,7 +321,7 @@ class Attendance:
         self._left_at = _where(error)
 
     def _end(self) -> None:
-        if os.getpid() != self._process:
+        if not self.is_of_this_process():
             return
         # how far it came, which the last sign of life may not say: one that has found the others keeps nobody waiting
         self._line.send("alive", 0.0, self._left_at or self.place(), [], _jax_compat.stage())

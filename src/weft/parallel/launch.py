@@ -28,6 +28,8 @@ _AGAIN: Final = 0.2
 _SHOWN: Final = 20
 #: what the library that exchanges data prints when it begins
 _NOISE: Final = "[Gloo] Rank "
+#: signals that end the launcher, and with it all processes: a closed terminal sends the second
+_ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 #: seconds between two looks at whether the processes are there, and at whether they compute
 _TICK, _LOOK = 0.05, 0.5
 #: seconds of processor time between the latter that count as computing, since signs of life take some, too
@@ -197,7 +199,8 @@ class _Run:
 
     def wait(self) -> int:
         """Start all processes and wait for them; end all when one fails."""
-        previous = signal.signal(signal.SIGTERM, _terminate)
+        ending = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+        previous = {each: signal.signal(each, _terminate) for each in ending}
         try:
             for rank in self.plan.ranks:
                 self.workers[rank] = self._start(rank)
@@ -206,13 +209,14 @@ class _Run:
             print(f"weft launch: rank {len(self.workers)} cannot be started: {error}", file=sys.stderr)
             return 1
         except KeyboardInterrupt as error:
-            asked = signal.SIGTERM if error.args else signal.SIGINT
+            asked = signal.Signals(error.args[0]) if error.args else signal.SIGINT
             print(f"weft launch: interrupted by {asked.name}, ending all processes", file=sys.stderr)
             self.interrupted = True
-            self._end(asked)
+            self._end(signal.SIGINT if asked == signal.SIGINT else signal.SIGTERM)
             return 128 + asked
         finally:
-            signal.signal(signal.SIGTERM, previous)
+            for each, handler in previous.items():
+                signal.signal(each, handler)
             if any(_status(worker) is None for worker in self.workers.values()):
                 self._end(signal.SIGTERM)
             for worker in self.workers.values():

@@ -72,7 +72,7 @@ def attending(what: str) -> Attendance:
         RuntimeError: it takes no part.
     """
     found = _processes
-    if found.attendance is None:
+    if found.attendance is None or not found.attendance.is_of_this_process():
         raise RuntimeError(f"{what}: a process that rank {found.rank} of {found.count} has started takes no part in it")
     return found.attendance
 

@@ -25,10 +25,14 @@ from weft.errors import Refusal, Unsupported
 class Asked(Contents):
     """Questions with answers that are values."""
 
+    def is_read(self, cell: Any) -> bool:
+        """Whether the version of a Cell was read, and nothing was written since but tensors."""
+        seen = self._versions_read.get(id(cell))
+        return seen is not None and seen[1] == cell._version and not self.wrote_objects()
+
     def version(self, cell: Any) -> None:
         """Library code read from a Cell: its version stands for all its attributes."""
-        seen = self._versions_read.get(id(cell))
-        if seen is not None and seen[1] == cell._version and not self.wrote_objects():
+        if self.is_read(cell):
             return
         self._versions_read[id(cell)] = cell, cell._version
         before = self.before(cell)

@@ -123,6 +123,8 @@ class Known(abc.ABC):
         self._functions_read: dict[int, tuple[Any, ...]] = {}
         #: Cells whose version is guarded, by id
         self._versions_read: dict[int, tuple[Any, int]] = {}
+        #: those of which it was read, too, what containers and objects among their attributes hold
+        self._looked_into: set[int] = set()
         #: whether the code that runs is the library's, which makes containers for itself
         self.in_library: Callable[[], bool] = lambda: False
         #: whether an object that nobody said where it came from was made during the capture

@@ -464,6 +464,9 @@ class Sources(LookedUp):
     def library_cell(self, cell: Any) -> None:
         """Library code may read everything of one of the library's Cells: the version stands for its attributes, not
         for what containers and objects among them hold."""
+        if id(cell) in self._looked_into and self.is_read(cell):
+            return
+        self._looked_into.add(id(cell))
         self.version(cell)
         counted = mark_of(type(cell), "__weft_counted__")
         for name, value in tuple(vars(cell).items()):

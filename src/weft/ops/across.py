@@ -199,16 +199,6 @@ def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, tag: str, ranks: tup
     return (dout + back if sends else dout * 0,)
 
 
-class _ReduceEach(Exchange):
-    """What reduces several tensors, and compares others."""
-
-    __slots__ = ()
-
-    def alike(self, attrs: tuple[Any, ...]) -> tuple[str, ...]:
-        names: tuple[str, ...] = attrs[1]
-        return names
-
-
 class _Transfer(Exchange):
     """What brings a tensor from the first process of its group to the second."""
 
@@ -232,9 +222,7 @@ def _exchange(
 
 ALL_REDUCE: Final = _exchange("AllReduce", _all_reduce, _all_reduce_rule, "op")
 #: several tensors in one exchange, and Parameters behind them, named, that must be the same in all processes
-ALL_REDUCE_EACH: Final = _exchange(
-    "AllReduceEach", _all_reduce_each, _all_reduce_each_rule, "op", ALIKE, multiple=True, kind=_ReduceEach
-)
+ALL_REDUCE_EACH: Final = _exchange("AllReduceEach", _all_reduce_each, _all_reduce_each_rule, "op", ALIKE, multiple=True)
 REDUCE: Final = _exchange("Reduce", _reduce, _reduce_rule, "op", "root")
 ALL_GATHER: Final = _exchange("AllGather", _all_gather, _all_gather_rule)
 REDUCE_SCATTER: Final = _exchange("ReduceScatter", _reduce_scatter, _reduce_scatter_rule, "op")

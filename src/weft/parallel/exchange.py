@@ -22,7 +22,7 @@ from weft.parallel.processes import attending
 
 #: the axis of devices that the implementations of exchanges name
 AXIS: Final = "ranks"
-#: the attribute with the names of operands that are not exchanged
+#: the attribute with names of the last operands, that are not exchanged: all processes must come with the same
 ALIKE: Final = "alike"
 #: elements of such an operand that processes compare
 _COMPARED: Final = 64
@@ -82,11 +82,6 @@ class Exchange(Performed):
         del group
         return ""
 
-    def alike(self, attrs: tuple[Any, ...]) -> tuple[str, ...]:
-        """Names of its last operands, those that are not exchanged: all processes must come with the same."""
-        del attrs
-        return ()
-
     def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
         mesh = mesh_for(len(attrs[-1]))
         shaped = Primitive(
@@ -124,7 +119,7 @@ class Together:
 
     def __call__(self, *arrays: Any) -> Any:
         name = self.primitive.name.removesuffix("Across")
-        alike = self.primitive.alike(self.attrs)
+        alike = dict(self._attributes()).get(ALIKE, ())
         compared, arrays = arrays[len(arrays) - len(alike) :], arrays[: len(arrays) - len(alike)]
         arrays = tuple([_whole(array, self.group) for array in arrays])
         samples = _samples(alike, compared)

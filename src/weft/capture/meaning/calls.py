@@ -188,7 +188,8 @@ class Calls(Part):
                 # without a name for the result: whether it is fresh shows in how often it is referred to
                 if not ours:
                     return Return(self._made_by_library(self.machine.native.call((), callee, *args, **kwargs), args))
-                with _unchanged(callee, (*args, *kwargs.values())):
+                stateful = [value for value in (*args, *kwargs.values()) if is_stateful(type(value))]
+                with _unchanged(callee, stateful) if stateful else contextlib.nullcontext():
                     return Return(self._made_by_library(callee(*args, **kwargs), args))
             return self.enter(callee, args, kwargs)
         if kind is types.MethodType:
@@ -519,7 +520,7 @@ def _matched(function: types.FunctionType, args: list[Any], kwargs: dict[str, An
 @contextlib.contextmanager
 def _unchanged(callee: types.FunctionType, given: Sequence[Any]) -> Iterator[None]:
     """Refuse library code that writes to objects of the library that it is given, past the journal."""
-    before = [(value, dict(vars(value))) for value in given if is_stateful(type(value))]
+    before = [(value, dict(vars(value))) for value in given]
     yield
     for value, attributes in before:
         now = vars(value)

@@ -33,6 +33,8 @@ FAULTS = {
     "crashes": ("rank 1 was ended by SIGSEGV .last seen at .*faults.py:", 139),
     "aborts": ("rank 1 was aborted; it was at .*faults.py:", 134),
     "raises": ("rank 1 raised ValueError: bad data .*faults.py:", 1),
+    "raises_with_a_hook": ("rank 1 raised ValueError: bad data .*faults.py:", 1),
+    "raises_what_cannot_be_said": (r"rank 1 raised Unsayable: <exception str\(\) failed> .*faults.py:", 1),
     "raises_beside_threads": ("rank 1 raised ValueError: bad data .*faults.py:", 1),
     "thread": ("rank 1 does nothing since 10 s, at .*faults.py:", 1),
     "ends": ("rank 1 has ended; rank .* waits for .* in AllReduce", 1),
@@ -55,7 +57,10 @@ FAULTS = {
     "library": ("rank 1 raised LinAlgError: .*faults.py:", 1),
     "disk": ("rank 1 raised OSError: .*File too large .*faults.py:", 1),
 }
-SHORT = ("aborts", "killed", "library", "raises", "status", "ends", "sleeps", "shape", "launcher", "rate")
+SHORT = (
+    "aborts", "killed", "library", "raises_what_cannot_be_said", "raises_with_a_hook", "status", "ends", "sleeps",
+    "shape", "launcher", "rate",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -177,7 +182,8 @@ def test_what_goes_on_from_checkpoints_ends_where_an_undisturbed_run_does(
 def _of_another_launcher(tmp_path: Path, rank: int, count: int, how: str, who: int, port: int) -> subprocess.Popen[str]:
     """A process that is told by environment variables which one it is."""
     told = {"RANK_ID": str(rank), "RANK_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    program = [sys.executable, "-m", "weft", "run", str(PROGRAMS / "faults.py"), str(who), how, str(tmp_path)]
+    runner = [] if how == "raises_with_a_hook" else ["-m", "weft", "run"]
+    program = [sys.executable, *runner, str(PROGRAMS / "faults.py"), str(who), how, str(tmp_path)]
     return subprocess.Popen(
         program, env=environment(**told), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )  # fmt: skip
@@ -188,6 +194,7 @@ def _of_another_launcher(tmp_path: Path, rank: int, count: int, how: str, who: i
     [
         (0, "", "done"),
         (1, "killed", "ProcessFault: rank 1 is gone: it has closed its connection .last seen at .*faults.py:"),
+        (1, "raises_with_a_hook", "ProcessFault: rank 1 raised ValueError: bad data .*faults.py:"),
         pytest.param(0, "killed", "ProcessFault: the coordinator at 127.0.0.1:.* is gone", marks=pytest.mark.slow),
         pytest.param(0, "raises", "ProcessFault: rank 0 raised ValueError: bad data", marks=pytest.mark.slow),
         pytest.param(1, "ends", "ProcessFault: rank 1 has ended; rank .* waits for", marks=pytest.mark.slow),
@@ -294,6 +301,30 @@ def test_what_processes_have_started_is_ended_with_them(tmp_path: Path, start) -
     children = re.search("children (.*)", program.log(1))[1].split()
     assert len(children) == 3
     assert not [child for child in children if Path(f"/proc/{child}").exists()], children
+
+
+def test_what_processes_have_started_does_not_outlive_a_launcher_that_is_killed(tmp_path: Path, start) -> None:
+    program = start(2, "faults", 1, "launcher_beside_children", tmp_path)
+    assert program.until(lambda: program.launcher.poll() is not None, 60), program.said()
+    children = re.findall(r"child (\d+)", program.log(1))
+    assert len(children) == 2
+    assert program.until(lambda: not [child for child in children if _runs(child)], SOON), children
+    assert program.until(lambda: not program.left(), SOON), program.left()
+
+
+def _runs(process: str) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_a_hook_of_the_program_that_ends_the_process(tmp_path: Path, start) -> None:
+    program = start(2, "faults", 1, "raises_with_a_hook", tmp_path, "at once")
+    assert program.until(lambda: program.launcher.poll() is not None, 60), program.said()
+    assert program.launcher.returncode == 9, program.said()
+    assert re.search("ProcessFault: rank 1 raised ValueError: bad data .*faults.py:", program.log(0))
 
 
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,20 @@ def test_groups_messages_and_indices(tmp_path: Path) -> None:
     status, logs, said = launched(tmp_path, 3, "regrouping")
     assert status == 0, said
     assert all("all agree" in log for log in logs)
+
+
+def test_groups_of_the_same_processes_and_threads(tmp_path: Path) -> None:
+    status, logs, said = launched(tmp_path, 2, "threads")
+    assert status == 0, said
+    assert all("all agree" in log for log in logs)
+
+
+def test_groups_in_another_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_IDLE_SECONDS", "2")
+    status, logs, said = launched(tmp_path, 2, "threads", "order")
+    assert status == 1, said
+    waits = r"rank 0 waits for rank 1 in AllReduce\(float32\[1\]\) op=sum among group 'metrics' of \[0, 1\]"
+    assert all(re.search(waits, log) for log in logs), logs
 
 
 @pytest.mark.parametrize(("workers", "sequences"), [(3, 30), pytest.param(4, 200, marks=pytest.mark.slow)])

@@ -68,13 +68,13 @@ def _exchange(node: Node) -> ExchangeReport:
     types = [value.type for value in node.inputs if isinstance(value, Value)]
     moved = None if any(kind.is_open for kind in types) else _together(node, types)
     name = node.op.name.removesuffix("Across")
-    return ExchangeReport(name, node.where(), tuple(map(repr, types)), tuple(node.attrs[-1]), moved)
+    return ExchangeReport(name, node.where(), tuple(map(repr, types)), node.attrs[-1].ranks, moved)
 
 
 def _together(node: Node, types: Sequence[Any]) -> Moved:
     """What the collectives of an exchange move."""
     op: Any = node.op
-    count = len(node.attrs[-1])
+    count = len(node.attrs[-1].ranks)
     operands = [jax.ShapeDtypeStruct(kind.shape, kind.dtype.np_dtype) for kind in types]
     traced = jax.make_jaxpr(over(op.bound(node.attrs), mesh_for(count)))(*operands)
     each = list(_moved(traced.jaxpr, count))

@@ -125,6 +125,9 @@ def _run(body: Any) -> int:
             attendance.note_exit(error)
         raise
     except BaseException as error:
+        attendance = processes().attendance
+        if attendance is not None:
+            attendance.fail(error)  # before a hook of the program's own, which may end the process
         sys.excepthook(type(error), error.with_traceback(_users(error.__traceback__)), _users(error.__traceback__))
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0

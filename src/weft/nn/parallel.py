@@ -18,6 +18,7 @@ from weft.nn.layer.normalization import _BatchNorm
 from weft.ops._checks import strings
 from weft.ops.across import ALL_REDUCE_EACH, BROADCAST, ReduceOp
 from weft.ops.state import assign
+from weft.parallel.groups import Group
 from weft.parallel.layout import Layout
 from weft.parallel.placement import count
 from weft.parallel.processes import processes
@@ -68,7 +69,7 @@ class DistributedGradReducer(Cell):
             raise TypeError(f"DistributedGradReducer: mean must be a bool, not {type(mean).__name__}")
         if degree is not None and rank_id("DistributedGradReducer", "degree", degree) < 1:
             raise ValueError(f"DistributedGradReducer: degree must be positive, not {degree}")
-        count = len(members_of("DistributedGradReducer", group))
+        count = len(members_of("DistributedGradReducer", group).ranks)
         devices = get_auto_parallel_context("device_num") if degree is None else degree
         if devices != count:
             raise SeveralProcesses(f"DistributedGradReducer: gradients of {devices} devices")
@@ -82,15 +83,15 @@ class DistributedGradReducer(Cell):
         self._own = tuple(own)
 
     def construct(self, grads: Any) -> Any:
-        ranks = members_of("DistributedGradReducer", self.group)
+        group = members_of("DistributedGradReducer", self.group)
         own = self._own if len(self._own) == len(grads) else (False,) * len(grads)
         places = [i for i, grad in enumerate(grads) if isinstance(grad, Tensor) and not own[i]]
-        if len(ranks) == 1 or not places:
+        if len(group.ranks) == 1 or not places:
             return tuple(grads)
         op = ReduceOp.AVG if self.mean else ReduceOp.SUM
         alike = self._alike
         names = tuple([param.name for param in alike])
-        reduced = apply(ALL_REDUCE_EACH, (*[grads[i] for i in places], *alike), (op, names, ranks))
+        reduced = apply(ALL_REDUCE_EACH, (*[grads[i] for i in places], *alike), (op, names, group))
         found = list(grads)
         for place, grad in zip(places, reduced, strict=True):
             found[place] = grad
@@ -104,10 +105,10 @@ def broadcast_parameters(network: Cell, root: int = 0) -> None:
         network: whose parameters.
         root: the process.
     """
-    ranks = members_of("broadcast_parameters", "")
-    if len(ranks) > 1:
+    group = members_of("broadcast_parameters", "")
+    if len(group.ranks) > 1:
         for param in [each for each in network.get_parameters() if not each.layerwise_parallel]:
-            param.set_data(apply(BROADCAST, (param,), (root, ranks)))
+            param.set_data(apply(BROADCAST, (param,), (root, group)))
 
 
 def sync_pipeline_shared_parameters(net: Cell) -> None:
@@ -273,17 +274,17 @@ class SyncBatchNorm(_BatchNorm, dimensions=(2, 4), shows=("2", "[[[[1.0]], [[2.0
         found = [tuple(group) for group in groups if here.rank in group]
         if len(found) != 1 or not set(found[0]).issubset(range(here.count)):
             raise SeveralProcesses(f"SyncBatchNorm: process_groups={self.process_groups}")
-        self._ranks = found[0]
+        self._group = Group("" if len(found[0]) == here.count else "sync_bn_group", found[0])
 
     def construct(self, x: Any) -> Any:
         chosen = self.use_batch_statistics
-        if len(self._ranks) == 1 or not (self.training if chosen is None else chosen):
+        if len(self._group.ranks) == 1 or not (self.training if chosen is None else chosen):
             return super().construct(x)
         axes, shape = (0, *range(2, x.ndim)), (1, -1, *[1] * (x.ndim - 2))
         wide = x.astype(dtypes.float32)
-        sums = apply(ALL_REDUCE_EACH, (wide.mean(axes), (wide * wide).mean(axes)), (ReduceOp.AVG, (), self._ranks))
+        sums = apply(ALL_REDUCE_EACH, (wide.mean(axes), (wide * wide).mean(axes)), (ReduceOp.AVG, (), self._group))
         mean, variance = sums[0], sums[1] - sums[0] * sums[0]
-        count = x.size // x.shape[1] * len(self._ranks)
+        count = x.size // x.shape[1] * len(self._group.ranks)
         for moving, new in (
             (self.moving_mean, mean), (self.moving_variance, variance * (count / max(count - 1, 1)))
         ):  # fmt: skip

@@ -15,6 +15,7 @@ from jax import numpy as jnp
 from weft.core.dispatch import apply
 from weft.core.tensor import Tensor
 from weft.parallel.exchange import ALIKE, AXIS, Exchange
+from weft.parallel.groups import Group
 from weft.parallel.processes import processes
 
 __all__ = ["ReduceOp"]
@@ -39,7 +40,7 @@ class ReduceOp:
 REDUCTIONS: Final = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp.AVG)
 
 
-def _reduced(x: Any, op: str, ranks: tuple[int, ...]) -> Any:
+def _reduced(x: Any, op: str, group: Group) -> Any:
     if op == ReduceOp.MAX or (op == ReduceOp.SUM and x.dtype == bool):
         return lax.pmax(x, AXIS)
     if op == ReduceOp.MIN or (op == ReduceOp.PROD and x.dtype == bool):
@@ -47,48 +48,48 @@ def _reduced(x: Any, op: str, ranks: tuple[int, ...]) -> Any:
     if op == ReduceOp.PROD:
         return jnp.prod(lax.all_gather(x, AXIS), axis=0, dtype=x.dtype)
     total = lax.psum(x, AXIS)
-    return (total / len(ranks) if op == ReduceOp.AVG else total).astype(x.dtype)
+    return (total / len(group.ranks) if op == ReduceOp.AVG else total).astype(x.dtype)
 
 
-def _all_reduce(x: Any, *, op: str, ranks: tuple[int, ...]) -> Any:
-    return _reduced(x, op, ranks)
+def _all_reduce(x: Any, *, op: str, group: Group) -> Any:
+    return _reduced(x, op, group)
 
 
-def _reduce(x: Any, *, op: str, root: int, ranks: tuple[int, ...]) -> Any:
-    return jnp.where(lax.axis_index(AXIS) == root, _reduced(x, op, ranks), x)
+def _reduce(x: Any, *, op: str, root: int, group: Group) -> Any:
+    return jnp.where(lax.axis_index(AXIS) == root, _reduced(x, op, group), x)
 
 
-def _all_gather(x: Any, *, ranks: tuple[int, ...]) -> Any:
-    del ranks
+def _all_gather(x: Any, *, group: Group) -> Any:
+    del group
     return lax.all_gather(x, AXIS, tiled=True)
 
 
-def _reduce_scatter(x: Any, *, op: str, ranks: tuple[int, ...]) -> Any:
+def _reduce_scatter(x: Any, *, op: str, group: Group) -> Any:
     if op == ReduceOp.SUM and x.dtype != bool:
         return lax.psum_scatter(x, AXIS, tiled=True)
-    rows = x.shape[0] // len(ranks)
-    return lax.dynamic_slice_in_dim(_reduced(x, op, ranks), lax.axis_index(AXIS) * rows, rows)
+    rows = x.shape[0] // len(group.ranks)
+    return lax.dynamic_slice_in_dim(_reduced(x, op, group), lax.axis_index(AXIS) * rows, rows)
 
 
-def _gather(x: Any, *, root: int, ranks: tuple[int, ...]) -> Any:
+def _gather(x: Any, *, root: int, group: Group) -> Any:
     every = lax.all_gather(x, AXIS, tiled=True)
-    del ranks
+    del group
     return jnp.where(lax.axis_index(AXIS) == root, every, jnp.zeros_like(every))
 
 
-def _scatter(x: Any, *, root: int, ranks: tuple[int, ...]) -> Any:
+def _scatter(x: Any, *, root: int, group: Group) -> Any:
     parts = lax.all_to_all(x, AXIS, 0, 0, tiled=True)
-    rows = x.shape[0] // len(ranks)
+    rows = x.shape[0] // len(group.ranks)
     return parts[root * rows : (root + 1) * rows]
 
 
-def _all_to_all(x: Any, *, split: int, concat: int, ranks: tuple[int, ...]) -> Any:
-    del ranks
+def _all_to_all(x: Any, *, split: int, concat: int, group: Group) -> Any:
+    del group
     return lax.all_to_all(x, AXIS, split, concat, tiled=True)
 
 
-def _broadcast(x: Any, *, root: int, ranks: tuple[int, ...]) -> Any:
-    del ranks
+def _broadcast(x: Any, *, root: int, group: Group) -> Any:
+    del group
     if jnp.iscomplexobj(x):
         return lax.complex(_from_root(x.real, root), _from_root(x.imag, root))
     return _from_root(x, root)
@@ -101,101 +102,100 @@ def _from_root(x: Any, root: int) -> Any:
     return found.astype(bool) if x.dtype == bool else lax.bitcast_convert_type(found, x.dtype)
 
 
-def _transfer(x: Any, *, tag: str, ranks: tuple[int, ...]) -> Any:
-    del tag, ranks
+def _transfer(x: Any, *, tag: str, group: Group) -> Any:
+    del tag, group
     return jnp.where(lax.axis_index(AXIS) == 0, x, lax.ppermute(x, AXIS, [(0, 1)]))
 
 
-def _barrier(x: Any, *, ranks: tuple[int, ...]) -> Any:
-    del ranks
+def _barrier(x: Any, *, group: Group) -> Any:
+    del group
     return lax.psum(x, AXIS)
 
 
-def _all_reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, ranks: tuple[int, ...]) -> tuple[Any]:
-    total = apply(ALL_REDUCE, (dout,), (ReduceOp.SUM, ranks))
-    return (_through(x, out, total, op, ranks),)
+def _all_reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, group: Group) -> tuple[Any]:
+    total = apply(ALL_REDUCE, (dout,), (ReduceOp.SUM, group))
+    return (_through(x, out, total, op, group),)
 
 
-def _through(x: Tensor, out: Tensor, total: Tensor, op: str, ranks: tuple[int, ...]) -> Any:
+def _through(x: Tensor, out: Tensor, total: Tensor, op: str, group: Group) -> Any:
     """The gradient of one operand of a reduction from that of its result, summed over processes."""
     if op == ReduceOp.SUM:
         return total
     if op == ReduceOp.AVG:
-        return total / len(ranks)
+        return total / len(group.ranks)
     if op == ReduceOp.PROD:
-        return total * _others(x, ranks)
+        return total * _others(x, group)
     chosen = (x == out).astype(x.dtype)
-    return total * chosen / apply(ALL_REDUCE, (chosen,), (ReduceOp.SUM, ranks))
+    return total * chosen / apply(ALL_REDUCE, (chosen,), (ReduceOp.SUM, group))
 
 
-def _others(x: Tensor, ranks: tuple[int, ...]) -> Tensor:
+def _others(x: Tensor, group: Group) -> Tensor:
     """The product of the tensors of all other processes."""
-    every = apply(ALL_GATHER, (x.reshape(1, *x.shape),), (ranks,))
-    here = ranks.index(processes().rank)
+    every = apply(ALL_GATHER, (x.reshape(1, *x.shape),), (group,))
+    here = group.ranks.index(processes().rank)
     found = None
-    for i in range(len(ranks)):
+    for i in range(len(group.ranks)):
         if i != here:
             found = every[i] if found is None else found * every[i]
     assert found is not None
     return found
 
 
-def _reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, root: int, ranks: tuple[int, ...]) -> tuple[Any]:
-    at_root = apply(BROADCAST, (dout,), (root, ranks))
-    whole = apply(BROADCAST, (out,), (root, ranks))
-    gradient = _through(x, whole, at_root, op, ranks)
-    return (gradient if ranks[root] == processes().rank else gradient + dout,)
+def _reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, root: int, group: Group) -> tuple[Any]:
+    at_root = apply(BROADCAST, (dout,), (root, group))
+    whole = apply(BROADCAST, (out,), (root, group))
+    gradient = _through(x, whole, at_root, op, group)
+    return (gradient if group.ranks[root] == processes().rank else gradient + dout,)
 
 
-def _all_reduce_each(*xs: Any, op: str, alike: tuple[str, ...], ranks: tuple[int, ...]) -> tuple[Any, ...]:
-    return tuple([_reduced(x, op, ranks) for x in xs[: len(xs) - len(alike)]])
+def _all_reduce_each(*xs: Any, op: str, alike: tuple[str, ...], group: Group) -> tuple[Any, ...]:
+    return tuple([_reduced(x, op, group) for x in xs[: len(xs) - len(alike)]])
 
 
-def _all_reduce_each_rule(*given: Any, op: str, alike: tuple[str, ...], ranks: tuple[int, ...]) -> tuple[Any, ...]:
+def _all_reduce_each_rule(*given: Any, op: str, alike: tuple[str, ...], group: Group) -> tuple[Any, ...]:
     *xs, outs, douts = given
-    totals = apply(ALL_REDUCE_EACH, tuple(douts), (ReduceOp.SUM, (), ranks))
-    reduced = [_through(x, out, total, op, ranks) for x, out, total in zip(xs, outs, totals, strict=False)]
+    totals = apply(ALL_REDUCE_EACH, tuple(douts), (ReduceOp.SUM, (), group))
+    reduced = [_through(x, out, total, op, group) for x, out, total in zip(xs, outs, totals, strict=False)]
     return (*reduced, *[None] * len(alike))
 
 
-def _all_gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, ranks: tuple[int, ...]) -> tuple[Any]:
+def _all_gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, group: Group) -> tuple[Any]:
     del x, out
-    return (apply(REDUCE_SCATTER, (dout,), (ReduceOp.SUM, ranks)),)
+    return (apply(REDUCE_SCATTER, (dout,), (ReduceOp.SUM, group)),)
 
 
-def _reduce_scatter_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, ranks: tuple[int, ...]) -> tuple[Any]:
-    every = apply(ALL_GATHER, (dout,), (ranks,))
-    whole = out if op in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PROD) else apply(ALL_GATHER, (out,), (ranks,))
-    return (_through(x, whole, every, op, ranks),)
+def _reduce_scatter_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, group: Group) -> tuple[Any]:
+    every = apply(ALL_GATHER, (dout,), (group,))
+    whole = out if op in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PROD) else apply(ALL_GATHER, (out,), (group,))
+    return (_through(x, whole, every, op, group),)
 
 
-def _gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, ranks: tuple[int, ...]) -> tuple[Any]:
+def _gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, group: Group) -> tuple[Any]:
     del x, out
-    return (apply(SCATTER, (dout,), (root, ranks)),)
+    return (apply(SCATTER, (dout,), (root, group)),)
 
 
-def _scatter_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, ranks: tuple[int, ...]) -> tuple[Any]:
+def _scatter_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, group: Group) -> tuple[Any]:
     del x, out
-    return (apply(GATHER, (dout,), (root, ranks)),)
+    return (apply(GATHER, (dout,), (root, group)),)
 
 
-def _all_to_all_rule(
-    x: Tensor, out: Tensor, dout: Tensor, *, split: int, concat: int, ranks: tuple[int, ...]
-) -> tuple[Any]:
+def _all_to_all_rule(x: Tensor, out: Tensor, dout: Tensor, *, split: int, concat: int, group: Group) -> tuple[Any]:
     del x, out
-    return (apply(ALL_TO_ALL, (dout,), (concat, split, ranks)),)
+    return (apply(ALL_TO_ALL, (dout,), (concat, split, group)),)
 
 
-def _broadcast_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, ranks: tuple[int, ...]) -> tuple[Any]:
+def _broadcast_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, group: Group) -> tuple[Any]:
     del x, out
-    total = apply(ALL_REDUCE, (dout,), (ReduceOp.SUM, ranks))
-    return (total if ranks[root] == processes().rank else total * 0,)
+    total = apply(ALL_REDUCE, (dout,), (ReduceOp.SUM, group))
+    return (total if group.ranks[root] == processes().rank else total * 0,)
 
 
-def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, tag: str, ranks: tuple[int, ...]) -> tuple[Any]:
+def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, tag: str, group: Group) -> tuple[Any]:
     del x, out
-    sends = ranks[0] == processes().rank
-    back = apply(TRANSFER, (dout * 0 if sends else dout,), (f"gradient of {tag}", ranks[::-1]))
+    sends = group.ranks[0] == processes().rank
+    way_back = group._replace(ranks=group.ranks[::-1])
+    back = apply(TRANSFER, (dout * 0 if sends else dout,), (f"gradient of {tag}", way_back))
     return (dout + back if sends else dout * 0,)
 
 
@@ -204,8 +204,8 @@ class _Transfer(Exchange):
 
     __slots__ = ()
 
-    def way(self, group: tuple[int, ...]) -> str:
-        return f" from rank {group[0]} to rank {group[1]}"
+    def way(self, ranks: tuple[int, ...]) -> str:
+        return f" from rank {ranks[0]} to rank {ranks[1]}"
 
 
 def _exchange(
@@ -216,7 +216,7 @@ def _exchange(
     multiple: bool = False,
     kind: type[Exchange] = Exchange,
 ) -> Exchange:
-    names = (*attributes, "ranks")
+    names = (*attributes, "group")
     return kind(f"{name}Across", implementation, attr_names=names, derivative=rule, multiple=multiple)
 
 

@@ -21,6 +21,7 @@ from weft.core.tensor import Tensor
 from weft.ops import across
 from weft.ops._samples import A
 from weft.ops.across import REDUCTIONS, ReduceOp
+from weft.parallel.groups import Group
 from weft.parallel.processes import attending, processes
 from weft.parallel.world import (
     HCCL_WORLD_COMM_GROUP,
@@ -85,8 +86,9 @@ class _Collective(Described, Operator):
 
     _alone: ClassVar[Any] = None
     _across: ClassVar[Any] = None
-    #: whether the processes get parts of a tensor, or give some
+    #: whether the processes get parts of a tensor, or give some; and whether the parts of each are equal
     _parts: ClassVar[bool] = False
+    _equal: ClassVar[bool] = False
 
     def _keep(self, **fixed: Any) -> None:
         name = type(self).__name__
@@ -96,32 +98,29 @@ class _Collective(Described, Operator):
         self.fixed = fixed
         self.__dict__.update(fixed)
 
-    def _ranks(self) -> tuple[int, ...]:
-        """The ranks in the group, this process's among them."""
+    def _group(self) -> Group:
+        """The group, this process in it."""
         return members_of(self.name, self.fixed["group"])
 
     def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
-        """What the primitive is told besides the ranks."""
+        """What the primitive is told besides the group."""
         del ranks
         return (self.fixed["op"],) if "op" in self.fixed else ()
 
     def __call__(self, input_x: Any) -> Any:
         (parted if self._parts else tensor)(self.name, input_x)
-        ranks = self._ranks()
-        if len(ranks) == 1:
-            self._attributes(ranks)
+        group = self._group()
+        attributes = self._attributes(group.ranks)
+        if len(group.ranks) == 1:
             return apply(self._alone, (input_x,))
-        return self._exchanged(input_x, ranks)
+        if self._equal:
+            self._need_equal_parts(input_x, len(group.ranks))
+        return apply(self._across, (input_x,), (*attributes, group))
 
-    def _exchanged(self, x: Any, ranks: tuple[int, ...]) -> Any:
-        return apply(self._across, (x,), (*self._attributes(ranks), ranks))
-
-    def _equal_parts(self, x: Any, ranks: tuple[int, ...]) -> None:
+    def _need_equal_parts(self, x: Any, count: int) -> None:
         """Refuse a tensor that has not as many equal parts as there are processes."""
-        if x.shape[0] % len(ranks):
-            raise ValueError(
-                f"{self.name}: a tensor of shape {tuple(x.shape)} has not {len(ranks)} equal parts of rows"
-            )
+        if x.shape[0] % count:
+            raise ValueError(f"{self.name}: a tensor of shape {tuple(x.shape)} has not {count} equal parts of rows")
 
 
 class AllReduce(_Collective, alone=_ALL_REDUCE, across=across.ALL_REDUCE):
@@ -148,15 +147,11 @@ class AllGather(_Collective, alone=_ALL_GATHER, across=across.ALL_GATHER, parts=
         self._keep(group=group)
 
 
-class ReduceScatter(_Collective, alone=_REDUCE_SCATTER, across=across.REDUCE_SCATTER, parts=True):
+class ReduceScatter(_Collective, alone=_REDUCE_SCATTER, across=across.REDUCE_SCATTER, parts=True, equal=True):
     """Every process gets its part of the reduction of all tensors, cut along the first dimension."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         self._keep(op=op, group=group)
-
-    def _exchanged(self, x: Any, ranks: tuple[int, ...]) -> Any:
-        self._equal_parts(x, ranks)
-        return super()._exchanged(x, ranks)
 
 
 class CollectiveGather(_Collective, alone=_GATHER, across=across.GATHER, parts=True):
@@ -169,7 +164,7 @@ class CollectiveGather(_Collective, alone=_GATHER, across=across.GATHER, parts=T
         return (position_in("CollectiveGather", "dest_rank", self.fixed["dest_rank"], ranks),)
 
 
-class CollectiveScatter(_Collective, alone=_SCATTER, across=across.SCATTER, parts=True):
+class CollectiveScatter(_Collective, alone=_SCATTER, across=across.SCATTER, parts=True, equal=True):
     """Every process gets its part of the tensor of one, cut along the first dimension."""
 
     def __init__(self, src_rank: int = 0, group: str = _WORLD) -> None:
@@ -177,10 +172,6 @@ class CollectiveScatter(_Collective, alone=_SCATTER, across=across.SCATTER, part
 
     def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
         return (position_in("CollectiveScatter", "src_rank", self.fixed["src_rank"], ranks),)
-
-    def _exchanged(self, x: Any, ranks: tuple[int, ...]) -> Any:
-        self._equal_parts(x, ranks)
-        return super()._exchanged(x, ranks)
 
 
 class Broadcast(_Collective):
@@ -198,11 +189,11 @@ class Broadcast(_Collective):
 
     def __call__(self, input_x: Any) -> Any:
         given = tuple([tensor(self.name, x) for x in (input_x if isinstance(input_x, (tuple, list)) else (input_x,))])
-        ranks = self._ranks()
-        root = position_in("Broadcast", "root_rank", self.fixed["root_rank"], ranks)
-        if len(ranks) == 1:
+        group = self._group()
+        root = position_in("Broadcast", "root_rank", self.fixed["root_rank"], group.ranks)
+        if len(group.ranks) == 1:
             return tuple(apply(_BROADCAST, given)) if given else ()
-        return tuple([apply(across.BROADCAST, (x,), (root, ranks)) for x in given])
+        return tuple([apply(across.BROADCAST, (x,), (root, group)) for x in given])
 
 
 class AlltoAll(_Collective):
@@ -228,34 +219,32 @@ class AlltoAll(_Collective):
         for what in ("split_dim", "concat_dim"):
             if not -dims <= self.fixed[what] < dims:
                 raise ValueError(f"AlltoAll: {what}={self.fixed[what]} is no dimension of shape {input_x.shape}")
-        ranks, count = self._ranks(), self.fixed["split_count"]
-        one_for_each("AlltoAll", "parts (split_count)", count, ranks)
+        group, count = self._group(), self.fixed["split_count"]
+        one_for_each("AlltoAll", "parts (split_count)", count, group.ranks)
         if count == 1:
             return apply(_ALL_TO_ALL, (input_x,))
         split, concat = self.fixed["split_dim"] % dims, self.fixed["concat_dim"] % dims
         if input_x.shape[split] % count:
             raise ValueError(f"AlltoAll: dimension {split} of shape {input_x.shape} has not {count} equal parts")
-        return apply(across.ALL_TO_ALL, (input_x,), (split, concat, ranks))
+        return apply(across.ALL_TO_ALL, (input_x,), (split, concat, group))
 
 
-def swapped(
-    who: str, parts: Sequence[Tensor], wanted: Sequence[tuple[int, ...]] | None, ranks: tuple[int, ...]
-) -> list[Tensor]:
+def swapped(who: str, parts: Sequence[Tensor], wanted: Sequence[tuple[int, ...]] | None, group: Group) -> list[Tensor]:
     """A tensor from each process, for one that this one sends to each; of any shapes.
 
     Args:
         who: the function that asks, for messages.
         parts: what is sent, all of one element type.
         wanted: shapes that are expected of each process; None for what comes.
-        ranks: the processes.
+        group: the processes.
 
     Raises:
         ValueError: a tensor of another shape comes.
     """
     sent: list[Any] = [list(part.shape) for part in parts]
-    every = [sent]
+    every, ranks = [sent], group.ranks
     if len(ranks) > 1:
-        every = attending(who).meet(ranks, f"{who}: shapes", sent)
+        every = attending(who).meet(group, f"{who}: shapes", sent)
     here = ranks.index(processes().rank)
     coming = [tuple(row[here]) for row in every]
     if wanted is not None and list(wanted) != coming:
@@ -264,7 +253,7 @@ def swapped(
         return [apply(_ALL_TO_ALL, (parts[0],))]
     width = max(1, *[math.prod(shape) for row in every for shape in row])
     rows = joined([_padded(part.reshape(-1), width) for part in parts])
-    found = apply(across.ALL_TO_ALL, (rows,), (0, 0, ranks))
+    found = apply(across.ALL_TO_ALL, (rows,), (0, 0, group))
     return [found[i * width : i * width + math.prod(shape)].reshape(shape) for i, shape in enumerate(coming)]
 
 
@@ -294,20 +283,20 @@ class AlltoAllV(_Collective):
         self._keep(group=group, block_size=block_size)
 
     def __call__(self, input_x: Any, send_numel_list: Any, recv_numel_list: Any) -> Any:  # type: ignore[override]
-        size, ranks = math.prod(tensor(self.name, input_x).shape), self._ranks()
+        size, group = math.prod(tensor(self.name, input_x).shape), self._group()
         counts: list[list[int]] = []
         for what, given in (("send_numel_list", send_numel_list), ("recv_numel_list", recv_numel_list)):
             found = given.tolist() if isinstance(given, Tensor) else list(given)
-            one_for_each("AlltoAllV", f"entries of {what}", len(found), ranks)
+            one_for_each("AlltoAllV", f"entries of {what}", len(found), group.ranks)
             counts.append([count * self.fixed["block_size"] for count in found])
         sent, wanted = counts
-        if sum(sent) != size or (len(ranks) == 1 and wanted != sent):
+        if sum(sent) != size or (len(group.ranks) == 1 and wanted != sent):
             raise ValueError(
                 f"AlltoAllV: {sent} elements to send and {wanted} to get do not fit the {size} of the tensor"
             )
         flat, starts = input_x.reshape(-1), np.cumsum([0, *sent]).tolist()
         parts = [flat[start:end] for start, end in itertools.pairwise(starts)]
-        return joined(swapped("AlltoAllV", parts, [(count,) for count in wanted], ranks))
+        return joined(swapped("AlltoAllV", parts, [(count,) for count in wanted], group))
 
 
 class NeighborExchange(_Collective):
@@ -346,9 +335,10 @@ class NeighborExchange(_Collective):
         )  # fmt: skip
 
     def __call__(self, inputs: Any) -> Any:
-        to, come, ranks = self.fixed["send_rank_ids"], self.fixed["recv_rank_ids"], self._ranks()
+        to, come, group = self.fixed["send_rank_ids"], self.fixed["recv_rank_ids"], self._group()
         if len(inputs) != len(to):
             raise ValueError(f"NeighborExchange: {len(inputs)} tensors for {len(to)} ranks")
+        ranks = group.ranks
         places = [position_in("NeighborExchange", "send_rank_ids", r, ranks) for r in to]
         given = {place: tensor(self.name, x) for place, x in zip(places, inputs, strict=True)}
         wanted = [position_in("NeighborExchange", "recv_rank_ids", r, ranks) for r in come]
@@ -358,7 +348,7 @@ class NeighborExchange(_Collective):
         nothing = Tensor(np.zeros(0, kind.np_dtype))
         parts = [given.get(i, nothing) for i in range(len(ranks))]
         shapes = dict(zip(wanted, map(tuple, self.fixed["recv_shapes"]), strict=True))
-        found = swapped("NeighborExchange", parts, [shapes.get(i, (0,)) for i in range(len(ranks))], ranks)
+        found = swapped("NeighborExchange", parts, [shapes.get(i, (0,)) for i in range(len(ranks))], group)
         return tuple([found[i] for i in wanted])
 
 
@@ -369,9 +359,9 @@ class Barrier(_Collective):
         self._keep(group=group)
 
     def __call__(self) -> None:  # type: ignore[override]
-        ranks = self._ranks()
-        if len(ranks) > 1:
-            apply(across.BARRIER, (Tensor(np.zeros((), np.int32)),), (ranks,))
+        group = self._group()
+        if len(group.ranks) > 1:
+            apply(across.BARRIER, (Tensor(np.zeros((), np.int32)),), (group,))
 
 
 class _Message(_Collective):
@@ -379,12 +369,12 @@ class _Message(_Collective):
 
     def _passed(self, x: Tensor, source: Any, target: Any) -> Tensor:
         """The tensor for the process that gets it, and for the one that sends it."""
-        ranks = self._ranks()
+        group = self._group()
         for what, peer in (("src_rank", source), ("dest_rank", target)):
-            position_in(self.name, what, peer, ranks)
+            position_in(self.name, what, peer, group.ranks)
         if source == target:
             raise ValueError(f"{self.name}: rank {source} cannot send a tensor to itself")
-        return apply(across.TRANSFER, (x,), (str(self.fixed["sr_tag"]), (source, target)))
+        return apply(across.TRANSFER, (x,), (str(self.fixed["sr_tag"]), group._replace(ranks=(source, target))))
 
 
 class Send(_Message):

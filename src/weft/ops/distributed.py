@@ -34,6 +34,7 @@ from weft.parallel.world import (
     members_of,
     one_for_each,
     position_in,
+    unused_name,
 )
 
 __all__ = [
@@ -139,7 +140,7 @@ def new_group(
     use_local_synchronization: bool = False,
     group_desc: Any = None,
 ) -> str:
-    """Make a group of processes.
+    """Make a group of processes, which has nothing to do with others of the same processes.
 
     Args:
         ranks: their numbers, None for all.
@@ -158,7 +159,7 @@ def new_group(
     del timeout, backend, pg_options, use_local_synchronization, group_desc
     if ranks is None:
         return GlobalComm.WORLD_COMM_GROUP
-    name = "-".join(map(str, ranks)) + "_group"
+    name = unused_name("-".join(map(str, ranks)) + "_group")
     communication.create_group(name, ranks)
     return name
 
@@ -202,7 +203,7 @@ def _write(outputs: Any, found: Any) -> None:
 @transparent
 def all_gather(tensor_list: Any, tensor: Any, group: str | None = None, async_op: bool = False) -> CommHandle | None:
     """Write the tensors of all processes into those of a list."""
-    count = len(members_of("all_gather", group or _WORLD))
+    count = len(members_of("all_gather", group or _WORLD).ranks)
     _write(tensor_list, exchanged("all_gather", tensor_list, [tensor] * count, group))
     return handle(async_op)
 
@@ -222,7 +223,7 @@ def all_gather_into_tensor_uneven(
 ) -> CommHandle | None:
     """Write the tensors of all processes, of different sizes, one after the other into a tensor."""
     who = "all_gather_into_tensor_uneven"
-    count = len(members_of(who, group or _WORLD))
+    count = len(members_of(who, group or _WORLD).ranks)
     shapes = [(rows, *output.shape[1:]) for rows in row_counts(who, output_split_sizes, output.shape[0], count)]
     _write([output], [joined(exchanged(who, shapes, [input] * count, group))])
     return handle(async_op)
@@ -233,7 +234,7 @@ def reduce_scatter(
     output: Any, input_list: Any, op: str = ReduceOp.SUM, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write this process's part of the reduction of the lists of all processes into a tensor."""
-    ranks = members_of("reduce_scatter", group or _WORLD)
+    ranks = members_of("reduce_scatter", group or _WORLD).ranks
     one_for_each("reduce_scatter", "tensors", len(input_list), ranks)
     rows = joined([x.reshape(1, *x.shape) for x in input_list])
     _write([output], [exchanges.reduce_scatter_tensor(rows, op, group or _WORLD)[0][0]])
@@ -260,7 +261,7 @@ def reduce_scatter_tensor_uneven(
 ) -> CommHandle | None:
     """Write this process's part, of a size of its own, of the reduction of the tensors of all into a tensor."""
     who = "reduce_scatter_tensor_uneven"
-    ranks = members_of(who, group or _WORLD)
+    ranks = members_of(who, group or _WORLD).ranks
     sizes = row_counts(who, input_split_sizes, input.shape[0], len(ranks))
     here = ranks.index(get_rank())
     start = sum(sizes[:here])
@@ -301,7 +302,7 @@ def gather(
     tensor: Any, gather_list: Any, dst: int = 0, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write the tensors of all processes into those of a list of one."""
-    ranks = members_of("gather", group or _WORLD)
+    ranks = members_of("gather", group or _WORLD).ranks
     here = position_in("gather", "dst", dst, ranks) == ranks.index(get_rank())
     if here:
         one_for_each("gather", "tensors", len(gather_list), ranks)
@@ -316,7 +317,7 @@ def scatter(
     tensor: Any, scatter_list: Any, src: int = 0, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write this process's tensor of a list of one process into a tensor."""
-    ranks = members_of("scatter", group or _WORLD)
+    ranks = members_of("scatter", group or _WORLD).ranks
     here = position_in("scatter", "src", src, ranks) == ranks.index(get_rank())
     if here:
         one_for_each("scatter", "tensors", len(scatter_list), ranks)
@@ -328,11 +329,12 @@ def scatter(
 
 def _objects(who: str, obj: Any, group: str | None) -> list[Any]:
     """The objects of all processes."""
-    ranks = members_of(who, group or _WORLD)
-    if len(ranks) == 1:
+    members = members_of(who, group or _WORLD)
+    count = len(members.ranks)
+    if count == 1:
         return [obj]
     sent = Tensor(np.frombuffer(pickle.dumps(obj), np.uint8).copy())
-    return [pickle.loads(x.asnumpy().tobytes()) for x in swapped(who, [sent] * len(ranks), None, ranks)]
+    return [pickle.loads(x.asnumpy().tobytes()) for x in swapped(who, [sent] * count, None, members)]
 
 
 def _place(who: str, objects: list[Any], found: Sequence[Any]) -> None:
@@ -357,7 +359,7 @@ def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: str | None = None
 ) -> None:
     """Put the objects of all processes into a list of one."""
-    ranks = members_of("gather_object", group or _WORLD)
+    ranks = members_of("gather_object", group or _WORLD).ranks
     here = ranks[position_in("gather_object", "dst", dst, ranks)] == get_rank()
     if here and object_gather_list is None:
         raise TypeError("gather_object: object_gather_list must be a list, on the process that gathers")
@@ -370,7 +372,7 @@ def scatter_object_list(
     scatter_object_output_list: list[Any], scatter_object_input_list: list[Any], src: int = 0, group: str | None = None
 ) -> None:
     """Put this process's object of a list of one process into a list."""
-    ranks = members_of("scatter_object_list", group or _WORLD)
+    ranks = members_of("scatter_object_list", group or _WORLD).ranks
     place = position_in("scatter_object_list", "src", src, ranks)
     here = ranks.index(get_rank())
     given = scatter_object_input_list if here == place else []
@@ -382,7 +384,7 @@ def scatter_object_list(
 def broadcast_object_list(object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None) -> None:
     """Give the objects of one process to all."""
     del device
-    ranks = members_of("broadcast_object_list", group or _WORLD)
+    ranks = members_of("broadcast_object_list", group or _WORLD).ranks
     place = position_in("broadcast_object_list", "src", src, ranks)
     given = list(object_list) if ranks[place] == get_rank() else None
     _place("broadcast_object_list", object_list, _objects("broadcast_object_list", given, group)[place])

@@ -170,14 +170,14 @@ def exchanged(who: str, outputs: Any, inputs: Any, group: str | None) -> list[An
         inputs: what is sent.
         group: the processes.
     """
-    ranks = members_of(who, group or _WORLD)
-    one_for_each(who, "tensors to send", len(inputs), ranks)
-    one_for_each(who, "tensors to get", len(outputs), ranks)
+    members = members_of(who, group or _WORLD)
+    one_for_each(who, "tensors to send", len(inputs), members.ranks)
+    one_for_each(who, "tensors to get", len(outputs), members.ranks)
     shapes = [tuple(out.shape if isinstance(out, Tensor) else out) for out in outputs]
     kinds = {tensor(who, x).dtype for x in inputs}
     if len(kinds) > 1:
         raise TypeError(f"{who}: the tensors must have one element type, not {', '.join(sorted(map(str, kinds)))}")
-    return swapped(who, inputs, shapes, ranks)
+    return swapped(who, inputs, shapes, members)
 
 
 def all_to_all_single_with_output_shape(
@@ -207,7 +207,7 @@ def exchanged_rows(who: str, shape: tuple[int, ...], x: Any, wanted: Any, sent: 
         sent: rows for each process; None for equal parts.
         group: the processes.
     """
-    count = len(members_of(who, group or _WORLD))
+    count = len(members_of(who, group or _WORLD).ranks)
     wanted, sent = row_counts(who, wanted, shape[0], count), row_counts(who, sent, tensor(who, x).shape[0], count)
     starts = np.cumsum([0, *sent]).tolist()
     parts = [x[start:end] for start, end in itertools.pairwise(starts)]
@@ -261,7 +261,7 @@ def reduce(tensor: Any, dst: int, op: str = ReduceOp.SUM, group: str = _WORLD) -
         op: how, see `ReduceOp`.
         group: the processes.
     """
-    place = position_in("reduce", "dst", dst, members_of("reduce", group or _WORLD))
+    place = position_in("reduce", "dst", dst, members_of("reduce", group or _WORLD).ranks)
     return Reduce(place, op, group or _WORLD)(tensor)
 
 

@@ -29,8 +29,12 @@ from weft.core.tracebacks import WEFT
 from weft.core.workers import start_quietly
 from weft.parallel import descendants
 from weft.parallel.coordinator import Coordinator
+from weft.parallel.groups import Group, group_of
+from weft.parallel.turns import Turns
 from weft.parallel.wire import Line
 
+#: environment variable: which process has joined the others; those that it starts are not of the program
+JOINED: Final = "WEFTJOINED"
 #: seconds between two signs of life
 _BEAT: Final = 0.5
 #: how many of them are not answered when the coordinator is gone
@@ -73,20 +77,23 @@ class Attendance:
         self.fault: str | None = None
         #: whether the program has ended with an error, which its log shows, and the line at which it has ended itself
         self._shown, self._left_at = False, ""
+        #: whether it was told, and what tells it when Python shows the error
+        self._failed, self._hook = False, sys.excepthook
         #: exchanges that this process came to, by group
-        self.met: Counter[tuple[int, ...]] = Counter()
+        self.met: Counter[Group] = Counter()
+        self._turns = Turns()
         self._address, self._hosted = address, hosted
         self._process = os.getpid()  # a fork of it says nothing
         #: told of a fault, each by None
         self._waiting: set[queue.SimpleQueue[Any]] = set()
-        #: those that wait for the others of an exchange, by its group and number
-        self._meeting: dict[tuple[tuple[int, ...], int], queue.SimpleQueue[Any]] = {}
+        #: what is done when the others of an exchange have come, by its group and number
+        self._meeting: dict[tuple[Group, int], Callable[[Any], None]] = {}
         #: what gives in full with what this one has come to them
-        self._told: dict[tuple[tuple[int, ...], int], Callable[[], list[str]]] = {}
+        self._told: dict[tuple[Group, int], Callable[[], list[str]]] = {}
         #: what the coordinator says when all processes are there
         self._begins: queue.SimpleQueue[Any] = queue.SimpleQueue()
         #: exchanges that are being computed, and since when
-        self._inside: dict[int, tuple[tuple[int, ...], str, float]] = {}
+        self._inside: dict[int, tuple[Group, str, float]] = {}
         self._main = threading.main_thread().ident
         #: in threads that work for a line of the program: that line; and those of which the work has failed, in vain
         self._for, self._unheard = threading.local(), dict[str, None]()
@@ -115,9 +122,9 @@ class Attendance:
         def note(kind: type[BaseException], error: BaseException, entries: types.TracebackType | None) -> None:
             hook(kind, error, entries)
             self._shown = True
-            self._fail(error)
+            self.fail(error)
 
-        sys.excepthook = note
+        sys.excepthook = self._hook = note
         atexit.register(self._end)
         _on_abort(self._abort)
         return self.wait(self._begins)
@@ -157,14 +164,15 @@ class Attendance:
             self._begins.put((message[1],))
         elif message[0] == "met":
             _, group, number, found = message
-            waiting = self._meeting.pop((tuple(group), number), None)
-            self._told.pop((tuple(group), number), None)
-            if waiting is not None:
-                waiting.put((found,))
+            key = (group_of(group), number)
+            then = self._meeting.pop(key, None)
+            self._told.pop(key, None)
+            if then is not None:
+                then(found)
         elif message[0] == "differ":
             lines: list[str] = []
             with contextlib.suppress(Exception):  # that they differ is said without
-                lines = self._told[tuple(message[1]), message[2]]()
+                lines = self._told[group_of(message[1]), message[2]]()
             self._line.send("told", *message[1:], lines)
         elif message[0] == "fault":
             self._note(message[1])
@@ -219,25 +227,31 @@ class Attendance:
         Args:
             job: what it does.
         """
-        line = self.place()
+        line, thread = self.place(), self._thread()
 
         def work() -> Any:
-            self._for.line = line
+            self._for.line, self._for.thread = line, thread
             try:
                 return job()
             finally:
                 self._for.line = ""
+                del self._for.thread
 
         return work
 
-    def _fail(self, error: BaseException) -> None:
-        """The program ends with an error."""
-        if not self.is_of_this_process():
+    def fail(self, error: BaseException) -> None:
+        """Tell the others that the program ends with an error.
+
+        Args:
+            error: which one.
+        """
+        if not self.is_of_this_process() or self._failed:
             return
+        self._failed = True
         self._raised.set()
         if not isinstance(error, ProcessFault):
             place = _where(error)
-            self.declare(f"rank {self.rank} raised {type(error).__name__}: {error}{place and f' ({place})'}")
+            self.declare(f"rank {self.rank} raised {type(error).__name__}: {_text(error)}{place and f' ({place})'}")
 
     def _abort(self) -> None:
         """A library aborts the process, as it does when another process has closed a connection between them."""
@@ -254,12 +268,12 @@ class Attendance:
     # exchanges
 
     def meet(
-        self, group: tuple[int, ...], what: str, details: Any = None, told: Callable[[], list[str]] | None = None
+        self, group: Group, what: str, details: Any = None, told: Callable[[], list[str]] | None = None
     ) -> list[Any]:
         """Wait until all processes of a group have come with the same.
 
         Args:
-            group: their ranks, this one's among them.
+            group: the processes, this one among them.
             what: with what this one comes.
             details: what the others are told besides; JSON can write it.
             told: gives in lines what ``what`` is short for; called, in another thread, where others came with
@@ -271,32 +285,67 @@ class Attendance:
 
         Raises:
             ProcessFault: one is gone, hangs, has failed, or came with something else.
+            RuntimeError: another thread of this process exchanges over the group, too.
         """
-        self.met[group] += 1
-        number = self.met[group]
         found: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._meeting[group, number] = found
-        if told is not None:
-            self._told[group, number] = told
-        self._line.send("meet", group, number, what, self.place(), details)
+        self._come(group, what, lambda every: found.put((every,)), details, told)
         return list(self.wait(found))
 
-    def compute(self, group: tuple[int, ...], what: str, results: queue.SimpleQueue[Any]) -> Any:
-        """What comes of an exchange that all have come to, into a queue.
+    def compute(
+        self,
+        group: Group,
+        what: str,
+        results: queue.SimpleQueue[Any],
+        begin: Callable[[], None],
+        told: Callable[[], list[str]] | None = None,
+    ) -> Any:
+        """What comes of an exchange, into a queue, after all processes of a group have come with the same.
 
         Args:
-            group: the ranks that take part.
-            what: the exchange, for messages.
+            group: the processes, this one among them.
+            what: with what this one comes.
             results: gets a tuple of the result.
+            begin: called when all have come, in each process in the order in which the coordinator knows of exchanges.
+            told: see `meet`.
 
         Raises:
             ProcessFault: something is wrong.
+            RuntimeError: another thread of this process exchanges over the group, too.
         """
-        self._inside[id(results)] = (group, f"{what} ({self.place()})", time.monotonic())
+        inside = (group, f"{what} ({self.place()})")
+
+        def go_on(every: Any) -> None:
+            del every
+            self._inside[id(results)] = (*inside, time.monotonic())
+            begin()
+
+        self._come(group, what, go_on, None, told)
         try:
             return self.wait(results)
         finally:
-            del self._inside[id(results)]
+            self._inside.pop(id(results), None)
+
+    def _come(
+        self,
+        group: Group,
+        what: str,
+        then: Callable[[Any], None],
+        details: Any,
+        told: Callable[[], list[str]] | None,
+    ) -> None:
+        """Say that this process comes to the next exchange of a group."""
+        self._turns.take(group, self._thread(), what)
+        self.met[group] += 1
+        key = (group, self.met[group])
+        self._meeting[key] = then
+        if told is not None:
+            self._told[key] = told
+        self._line.send("meet", *key, what, self.place(), details)
+
+    def _thread(self) -> threading.Thread:
+        """The thread of the program that something is done for."""
+        found: threading.Thread = getattr(self._for, "thread", None) or threading.current_thread()
+        return found
 
     def wait(self, results: queue.SimpleQueue[Any]) -> Any:
         """What comes into a queue, in a tuple, or the error if something is wrong before."""
@@ -323,6 +372,9 @@ class Attendance:
     def _end(self) -> None:
         if not self.is_of_this_process():
             return
+        error = getattr(sys, "last_value", None)  # Python has put it there before it called the program's own hook
+        if isinstance(error, BaseException) and sys.excepthook is not self._hook:
+            self.fail(error)
         # how far it came, which the last sign of life may not say: one that has found the others keeps nobody waiting
         self._line.send("alive", 0.0, self._left_at or self.place(), [], _jax_compat.stage())
         self._line.send("ended")
@@ -335,6 +387,8 @@ class Attendance:
 
     def _last(self) -> str:
         """What is said where a program that something is wrong with has ended without an error."""
+        if self._failed:
+            return str(self.fault)
         if self._raised.is_set():
             return f"caught by the program: {self.fault}"
         if self._unheard:
@@ -349,8 +403,9 @@ def _spent() -> float:
 
 
 def _leave(message: str = "") -> NoReturn:
-    """End the process at once, with what it has printed and a message after it."""
+    """End the process at once, with what it has printed and a message after it, and what it has started."""
     _say(message)
+    descendants.end(os.getpid(), f"{JOINED}={os.getpid()}")
     os._exit(1)
 
 
@@ -360,6 +415,14 @@ def _say(message: str) -> None:
         with contextlib.suppress(Exception):
             stream.flush()
     os.write(2, message.encode())
+
+
+def _text(error: BaseException) -> str:
+    """What an error says, as far as it can."""
+    try:
+        return str(error)
+    except Exception:
+        return "<exception str() failed>"
 
 
 def _where(error: BaseException) -> str:

@@ -76,7 +76,7 @@ def get_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
         RuntimeError: there is no such group, or this process is not in it.
     """
     _ranks("get_rank", group)
-    return members_of("get_rank", group if GlobalComm.INITED else "").index(processes().rank)
+    return members_of("get_rank", group if GlobalComm.INITED else "").ranks.index(processes().rank)
 
 
 def get_local_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:

@@ -15,13 +15,14 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from weft._jax_compat import APART, FINDING, REACHING
 from weft.core.workers import start_quietly
 from weft.parallel.differing import Differing
+from weft.parallel.groups import Group, group_of, listed
 from weft.parallel.wire import PIECE, Lines, is_here, line_of, parted
 
 #: seconds without a sign of life after which a process is gone, if others wait for it: where a launcher sees whether it
@@ -41,11 +42,6 @@ IDLE, LIMIT = "WEFT_IDLE_SECONDS", "WEFT_EXCHANGE_SECONDS"
 _IDLE, _LIMIT = 10.0, 600.0
 #: what a process waits for until all have begun with it
 _STAGES: Final = {REACHING: "the connection with the others", FINDING: "the first use of its devices"}
-
-#: ranks that are listed one by one
-_MANY: Final = 10
-
-_Group = tuple[int, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +71,7 @@ class _Member:
     #: seconds without doing anything, where it was, and the exchanges that it takes part in, as it said last
     idle: float = 0.0
     at: str = ""
-    inside: list[tuple[_Group, str, float]] = field(default_factory=list)
+    inside: list[tuple[Group, str, float]] = field(default_factory=list)
     stage: int = APART
 
 
@@ -83,26 +79,21 @@ class _Member:
 class _Wait:
     """An exchange to which some of a group have come, each with what it does, where, and details."""
 
-    group: _Group
+    group: Group
     since: float
     name: str
     came: dict[int, tuple[str, str, Any]] = field(default_factory=dict)
 
     def missing(self) -> list[int]:
-        return [rank for rank in self.group if rank not in self.came]
+        return [rank for rank in self.group.ranks if rank not in self.came]
 
     def told(self) -> str:
         """Who waits for whom, in what, and who else takes part."""
         rank, (what, at, _) = next(iter(self.came.items()))
         missing = self.missing()
-        whom = f"rank {missing[0]}" if len(missing) == 1 else f"the ranks {_listed(missing)}"
-        among = f" among {_listed(self.group)}" if len(self.group) > 2 else ""
+        whom = f"rank {missing[0]}" if len(missing) == 1 else f"the ranks {listed(missing)}"
+        among = f" among {self.group.told()}" if self.group.name or len(self.group.ranks) > 2 else ""
         return f"rank {rank} waits for {whom} in {what}{among} ({', '.join(filter(None, (at, self.name)))})"
-
-
-def _listed(ranks: Sequence[int]) -> str:
-    """Ranks as a list, of many the first and the last."""
-    return str(list(ranks)) if len(ranks) <= _MANY else f"{str(list(ranks[: _MANY - 2]))[:-1]}, ... {ranks[-1]}]"
 
 
 def allowed() -> tuple[float, float]:
@@ -149,7 +140,7 @@ class Coordinator:
         self.unneeded = threading.Event()
         self._count, self._word, self._start, self._kept = count, word, start, kept
         self._members = [_Member() for _ in range(count)]
-        self._waits: dict[tuple[_Group, int], _Wait] = {}
+        self._waits: dict[tuple[Group, int], _Wait] = {}
         self._stages: dict[int, _Wait] = {}
         self._began = time.monotonic()
         self._all_there = False
@@ -273,23 +264,23 @@ class Coordinator:
             self._send([peer], "other")
 
     def _hear_alive(
-        self, peer: _Peer, idle: float, at: str, inside: list[tuple[list[int], str, float]], stage: int
+        self, peer: _Peer, idle: float, at: str, inside: list[tuple[list[Any], str, float]], stage: int
     ) -> None:
         """A sign of life."""
         member = self._member(peer)
         member.idle, member.at, member.stage = idle, at or member.at, stage
-        member.inside = [(tuple(group), what, seconds) for group, what, seconds in inside]
+        member.inside = [(group_of(group), what, seconds) for group, what, seconds in inside]
         for begun, what in _STAGES.items():
             if stage >= begun:
-                wait = self._stages.setdefault(begun, _Wait(tuple(range(self._count)), time.monotonic(), ""))
+                wait = self._stages.setdefault(begun, _Wait(Group("", tuple(range(self._count))), time.monotonic(), ""))
                 wait.came.setdefault(peer.rank or 0, (what, at, None))
         self._send([peer], "heard")
 
-    def _hear_meet(self, peer: _Peer, ranks: list[int], number: int, what: str, at: str, details: Any) -> None:
+    def _hear_meet(self, peer: _Peer, said: list[Any], number: int, what: str, at: str, details: Any) -> None:
         """A process comes to an exchange."""
         member = self._member(peer)
         member.at = at or member.at
-        group = tuple(ranks)
+        group = group_of(said)
         wait = self._waits.setdefault((group, number), _Wait(group, time.monotonic(), f"exchange {number}"))
         wait.came[peer.rank or 0] = (what, at, details)
         if wait.missing():
@@ -298,18 +289,22 @@ class Coordinator:
         if len({came[0] for came in wait.came.values()}) > 1:
             if self._differing is None:
                 self._differing = Differing(group, number, wait.came, time.monotonic() + _CAUSE)
-                self._send([each for rank in group if (each := self._members[rank].peer)], "differ", ranks, number)
+                self._send(self._peers_of(group), "differ", group, number)
         elif self._fault is None:
-            found = [wait.came[rank][2] for rank in group]
-            self._send([each for rank in group if (each := self._members[rank].peer)], "met", ranks, number, found)
+            found = [wait.came[rank][2] for rank in group.ranks]
+            self._send(self._peers_of(group), "met", group, number, found)
 
-    def _hear_told(self, peer: _Peer, ranks: list[int], number: int, lines: list[str]) -> None:
+    def _peers_of(self, group: Group) -> list[_Peer]:
+        """The connections of the processes of a group."""
+        return [peer for rank in group.ranks if (peer := self._members[rank].peer)]
+
+    def _hear_told(self, peer: _Peer, said: list[Any], number: int, lines: list[str]) -> None:
         """A process says in full with what it has come to an exchange to which others came with something else."""
         self._member(peer)
         differing = self._differing
-        if differing is not None and (differing.group, differing.number) == (tuple(ranks), number):
+        if differing is not None and (differing.group, differing.number) == (group_of(said), number):
             differing.lines[peer.rank or 0] = lines
-            if len(differing.lines) == len(ranks):
+            if len(differing.lines) == len(differing.group.ranks):
                 self._declare(differing.told())
 
     def _hear_fault(self, peer: _Peer, text: str) -> None:
@@ -384,7 +379,7 @@ class Coordinator:
         for rank, member in enumerate(self._members):
             for group, what, seconds in () if member.gone else member.inside:
                 told = f"rank {rank} waits in {what}"
-                for other in group:
+                for other in group.ranks:
                     silent = now - self._members[other].heard
                     if not self._members[other].gone and min(seconds, silent) > self._members[other].patience:
                         self._declare(f"rank {other} gives no sign of life since {silent:.0f} s; {told}", other)

@@ -8,11 +8,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
+import time
 from collections.abc import Container
 from dataclasses import dataclass
 
 #: the request by which orphans become children of a process (``PR_SET_CHILD_SUBREAPER`` of ``linux/prctl.h``)
 _ADOPT = 36
+#: seconds that processes have to end when they are asked to, and between two looks whether they have
+_ASKED, _TICK = 1.0, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,49 @@ def groups(processes: list[int]) -> dict[int, int]:
     """
     told = {each: found for each in processes if (found := _told(each)) is not None}
     return {each: found.group for each, found in told.items() if found.there}
+
+
+def end(process: int, mark: str) -> None:
+    """End what a process has started, first by asking.
+
+    Args:
+        process: its number.
+        mark: an environment variable and its value, which tells those that have lost their parent.
+    """
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        until = time.monotonic() + _ASKED
+        sent: set[int] = set()
+        while (left := _left(process, mark)) and time.monotonic() < until:
+            for each in set(left) - sent:
+                for number in (how, signal.SIGCONT):
+                    with contextlib.suppress(OSError):
+                        os.kill(each, number)
+            sent.update(left)
+            time.sleep(_TICK)
+
+
+def _left(process: int, mark: str) -> list[int]:
+    """What a process has started and is still there."""
+    marked = [each for each in _all() if each != process and f"\0{mark}\0" in _environment(each)]
+    found = {each for one in (process, *marked) for each in (one, *started(one))} - {process}
+    return list(groups(list(found)))
+
+
+def _all() -> list[int]:
+    """All processes that the system tells of."""
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    except OSError:
+        return []
+
+
+def _environment(process: int) -> str:
+    """The environment with which a process was started, a zero before and after each variable."""
+    try:
+        with open(f"/proc/{process}/environ", errors="replace") as file:
+            return f"\0{file.read()}"
+    except OSError:
+        return ""
 
 
 def spent(process: int) -> float | None:

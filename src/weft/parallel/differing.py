@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from weft.parallel.groups import Group
+
 #: characters of a line that are shown around a difference
 _LONG: Final = 240
 
@@ -15,7 +17,7 @@ _LONG: Final = 240
 class Differing:
     """An exchange to which the processes came with different operations: what each said, and says in full."""
 
-    group: tuple[int, ...]
+    group: Group
     number: int
     came: dict[int, tuple[str, str, Any]]
     #: when it is declared with what was said until then
@@ -24,10 +26,10 @@ class Differing:
 
     def told(self) -> str:
         """What came, and the first line in which that differs of one that came with something else than the first."""
-        head = f"the processes came to exchange {self.number} of {list(self.group)} with different operations:"
+        head = f"the processes came to exchange {self.number} of {self.group.told()} with different operations:"
         every = [f"\n  rank {rank}: {what} ({at})" for rank, (what, at, _) in sorted(self.came.items())]
-        first = self.group[0]
-        other = next(rank for rank in self.group if self.came[rank][0] != self.came[first][0])
+        first = self.group.ranks[0]
+        other = next(rank for rank in self.group.ranks if self.came[rank][0] != self.came[first][0])
         pairs = itertools.zip_longest(self.lines.get(first, ()), self.lines.get(other, ()), fillvalue="nothing more")
         for one, two in pairs if first in self.lines and other in self.lines else ():
             if one.partition("  # ")[0] != two.partition("  # ")[0]:

@@ -18,6 +18,7 @@ from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionS
 
 from weft.core.primitive import ACROSS, Primitive
 from weft.core.workers import start_quietly
+from weft.parallel.groups import Group
 from weft.parallel.processes import attending
 
 #: the axis of devices that the implementations of exchanges name
@@ -65,7 +66,7 @@ class Performed(Primitive):
 class Exchange(Performed):
     """An operation of all processes of a group.
 
-    Its implementation names the axis `AXIS` of `jax.lax`'s collectives, and its last attribute is the group, the ranks
+    Its implementation names the axis `AXIS` of `jax.lax`'s collectives, and its last attribute is the `Group` of those
     that take part. All come with operands of the same types.
     """
 
@@ -77,13 +78,13 @@ class Exchange(Performed):
     def performer(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
         return Together(self, attrs)
 
-    def way(self, group: tuple[int, ...]) -> str:
+    def way(self, ranks: tuple[int, ...]) -> str:
         """From whom to whom it brings something, for messages, if that is not from all to all."""
-        del group
+        del ranks
         return ""
 
     def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
-        mesh = mesh_for(len(attrs[-1]))
+        mesh = mesh_for(len(attrs[-1].ranks))
         shaped = Primitive(
             self.name, over(self.bound(attrs), mesh), multiple=self.multiple, register=False
         )  # its attributes are bound already
@@ -114,37 +115,30 @@ class Together:
 
     def __init__(self, primitive: Exchange, attrs: tuple[Any, ...]) -> None:
         self.primitive, self.attrs = primitive, attrs
-        self.group: tuple[int, ...] = attrs[-1]
+        self.group: Group = attrs[-1]
         self._compiled: Callable[..., Any] | None = None
 
     def __call__(self, *arrays: Any) -> Any:
         name = self.primitive.name.removesuffix("Across")
+        attending(name)  # refuses it in a process that takes no part
         alike = dict(self._attributes()).get(ALIKE, ())
         compared, arrays = arrays[len(arrays) - len(alike) :], arrays[: len(arrays) - len(alike)]
-        arrays = tuple([_whole(array, self.group) for array in arrays])
+        arrays = tuple([_whole(array, self.group.ranks) for array in arrays])
         samples = _samples(alike, compared)
-        attendance = attending(name)
         said = self._said(name, arrays) + _said_of(samples)
-        attendance.meet(self.group, said, told=functools.partial(_told, samples))
-        mesh = mesh_of(self.group)
+        mesh = mesh_of(self.group.ranks)
         if self._compiled is None:
             attrs = [() if name == ALIKE else value for name, value in self._attributes()]
             self._compiled = jax.jit(over(self.primitive.bound(tuple(attrs)), mesh))
-        results: queue.SimpleQueue[Any] = queue.SimpleQueue()
         job = functools.partial(_run, self._compiled, arrays, NamedSharding(mesh, PartitionSpec()))
-        begin(self.group, job, results)
-        value, error = attendance.compute(self.group, said, results)
-        if error is not None:
-            attendance.declare(f"{name} failed on rank {attendance.rank}: {error}", "symptom")
-            attendance.raise_fault()
-        return value
+        return computed(name, self.group, said, job, told=functools.partial(_told, samples))
 
     def _said(self, name: str, arrays: Sequence[Any]) -> str:
         """With what it comes, but for operands that are not exchanged."""
         types = ", ".join(f"{array.dtype}{list(array.shape)}" for array in arrays)
         attributes = [f" {what}={value}" for what, value in self._attributes()[:-1] if what != ALIKE]
         said = f"{name}({types})" + "".join(attributes)
-        return said + self.primitive.way(self.group)
+        return said + self.primitive.way(self.group.ranks)
 
     def _attributes(self) -> list[tuple[str, Any]]:
         return list(zip(self.primitive.attr_names, self.attrs, strict=True))
@@ -190,23 +184,42 @@ def _run(function: Callable[..., Any], arrays: Sequence[Any], sharding: Any) -> 
     return jax.tree.map(lambda result: jax.block_until_ready(result.addressable_data(0)), function(*everywhere))
 
 
-def begin(group: tuple[int, ...], job: Callable[[], Any], results: queue.SimpleQueue[Any]) -> None:
-    """Begin what may wait for other processes of a group.
+def computed(
+    name: str, group: Group, said: str, job: Callable[[], Any], told: Callable[[], list[str]] | None = None
+) -> Any:
+    """What comes of a program that the processes of a group run at once, after all have come to it.
 
     Args:
-        group: their ranks.
-        job: what to do.
-        results: gets what it gave and None, or None and its error.
+        name: what it is, for messages.
+        group: the processes.
+        said: with what this one comes.
+        job: runs it.
+        told: gives in full what ``said`` is short for, see `weft.parallel.attendance.Attendance.meet`.
+
+    Raises:
+        ProcessFault: a process is gone, or came with something else.
     """
-    _worker(group).put((job, results))
+    attendance = attending(name)
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def begin() -> None:
+        _worker(frozenset(group.ranks)).put((job, results))
+
+    value, error = attendance.compute(group, said, results, begin, told)
+    if error is not None:
+        attendance.declare(f"{name} failed on rank {attendance.rank}: {error}", "symptom")
+        attendance.raise_fault()
+    return value
 
 
 @functools.cache
-def _worker(group: tuple[int, ...]) -> queue.SimpleQueue[Any]:
-    """A thread for what may wait for other processes of a group, so that the thread that asks for it can be told of a
-    fault. Each group has one of its own: messages on their way do not wait for each other.
+def _worker(ranks: frozenset[int]) -> queue.SimpleQueue[Any]:
+    """A thread for what may wait for other processes, so that the thread that asks for it can be told of a fault.
+
+    Some processes exchange one thing at a time, whatever groups they do it for, and each in the same order; others do
+    not wait for them. Only the thread that hears the coordinator asks for it.
     """
-    del group
+    del ranks
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def work() -> None:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft.parallel import descendants
+from weft.parallel.attendance import JOINED
 from weft.parallel.coordinator import PATIENCE, Coordinator
-from weft.parallel.processes import COORDINATOR, JOINED, RESTARTS, coordinator
+from weft.parallel.processes import COORDINATOR, RESTARTS, coordinator
 from weft.parallel.wire import Line
 
 #: seconds that processes have to end by themselves after something went wrong, and after they were asked to

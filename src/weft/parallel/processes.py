@@ -13,7 +13,7 @@ from typing import Final
 
 from weft import _jax_compat
 from weft.context import set_processes
-from weft.parallel.attendance import Attendance
+from weft.parallel.attendance import JOINED, Attendance
 from weft.parallel.coordinator import PATIENCE, Coordinator
 from weft.parallel.wire import free_port, parted
 
@@ -28,8 +28,6 @@ _LOCAL_COUNTS: Final = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 _ADDRESSES: Final = (("MASTER_ADDR", "MASTER_PORT"), ("MS_SCHED_HOST", "MS_SCHED_PORT"))
 #: environment variable: how many times the program was started before
 RESTARTS: Final = "WEFT_RESTARTS"
-#: environment variable: which process has joined the others; those that it starts are not of the program
-JOINED: Final = "WEFTJOINED"
 
 
 @dataclass(frozen=True, slots=True)

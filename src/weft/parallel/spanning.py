@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import queue
 import re
 import threading
 import zlib
@@ -25,6 +24,7 @@ from weft._jax_compat import devices_of_layout
 from weft.cache import programs
 from weft.core import tensor as tensor_module
 from weft.parallel import exchange
+from weft.parallel.groups import Group
 from weft.parallel.processes import attending, processes
 
 #: where an object lies in the memory of one process
@@ -191,14 +191,7 @@ def together(
     _check_one_grid(name, arrays)
     what = said(name, arrays)
     group = processes_of(arrays)
-    attendance = agree(what, group, told)
-    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    exchange.begin(group, functools.partial(_run, function, arrays), results)
-    value, error = attendance.compute(group, what, results)
-    if error is not None:
-        attendance.declare(f"{name} failed on rank {attendance.rank}: {error}", "symptom")
-        attendance.raise_fault()
-    return value
+    return exchange.computed(name, Group("", group), what, functools.partial(_run, function, arrays), told)
 
 
 def _check_one_grid(name: str, arrays: Sequence[Any]) -> None:
@@ -224,23 +217,19 @@ def processes_of(arrays: Sequence[Any]) -> tuple[int, ...]:
     return tuple(sorted(chosen)) or _AMONG.group or tuple(range(processes().count))
 
 
-def agree(what: str, group: tuple[int, ...] | None = None, told: Callable[[], list[str]] | None = None) -> Any:
+def agree(what: str, ranks: tuple[int, ...] | None = None, told: Callable[[], list[str]] | None = None) -> None:
     """Make sure that processes have come to the same.
 
     Args:
         what: to what this one has.
-        group: their ranks; None for those of the program in progress, or all.
+        ranks: of the processes; None for those of the program in progress, or all.
         told: gives the same in full, see `weft.parallel.attendance.Attendance.meet`.
-
-    Returns:
-        Attendance: by which they know of each other.
 
     Raises:
         ProcessFault: a process is gone, or came to something else.
     """
-    attendance = attending(what)
-    attendance.meet(group or _AMONG.group or tuple(range(processes().count)), what, told=told)
-    return attendance
+    chosen = ranks or _AMONG.group or tuple(range(processes().count))
+    attending(what).meet(Group("", chosen), what, told=told)
 
 
 def said(name: str, arrays: Sequence[Any]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from weft.context import get_context, note
+from weft.parallel.groups import Group
 from weft.parallel.processes import count_by, processes
 
 HCCL_WORLD_COMM_GROUP: Final = "hccl_world_group"
@@ -135,8 +137,8 @@ def ranks_of(who: str, group: Any) -> tuple[int, ...]:
     return _groups[group]
 
 
-def members_of(who: str, group: Any) -> tuple[int, ...]:
-    """The ranks in a group that this process is in.
+def members_of(who: str, group: Any) -> Group:
+    """A group that this process is in.
 
     Args:
         who: the function that asks, for messages.
@@ -148,7 +150,7 @@ def members_of(who: str, group: Any) -> tuple[int, ...]:
     ranks = ranks_of(who, group)
     if processes().rank not in ranks:
         raise RuntimeError(f"{who}: rank {processes().rank} is not in group {group!r} of the ranks {list(ranks)}")
-    return ranks
+    return Group("" if group in WORLD_GROUPS else group, ranks)
 
 
 def known_rank(who: str, what: str, value: Any) -> int:
@@ -217,6 +219,16 @@ def add_group(group: Any, ranks: Sequence[int]) -> None:
         raise ValueError(f"create_group: {group!r} is the group of all processes")
     _groups[group] = chosen
     _note()
+
+
+def unused_name(name: str) -> str:
+    """A name that no group has, the same in all processes that make the same groups.
+
+    Args:
+        name: how it begins.
+    """
+    names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+    return next(each for each in names if each not in _groups)
 
 
 def remove_group(group: str) -> None:

@@ -26,6 +26,7 @@ import safetensors
 import safetensors.numpy
 
 from weft.errors import CheckpointError
+from weft.parallel.groups import Group
 from weft.parallel.processes import processes
 from weft.parallel.slices import Box, grid, parts, whole
 from weft.parallel.spanning import is_in_part, spans
@@ -246,7 +247,7 @@ class _Together:
         """What all processes say, in their order."""
         if self._attendance is None:
             return [mine]
-        group = tuple(range(self.count))
+        group = Group("", tuple(range(self.count)))
         text = json.dumps(mine)
         pieces = [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)]
         most = max(self._attendance.meet(group, what, len(pieces)))

@@ -28,6 +28,11 @@ doubled = jit(lambda x: ops.AllReduce()(x * 2) + 1)
 comm.create_group("pair", [0, 1])
 
 
+class Unsayable(Exception):
+    def __str__(self):
+        raise KeyError("nothing")
+
+
 def fail():
     raise ValueError("bad data")
 
@@ -61,6 +66,11 @@ for step in range(8):
             np.linalg.inv(np.zeros((2, 2)))
         if how == "raises":
             fail()
+        if how == "raises_with_a_hook":
+            sys.excepthook = lambda *found: os._exit(9) if sys.argv[4:] else print("hooked", *found[:2], flush=True)
+            fail()
+        if how == "raises_what_cannot_be_said":
+            raise Unsayable
         if how == "raises_beside_threads":
             threading.Thread(target=time.sleep, args=(300,)).start()
             fail()
@@ -105,7 +115,14 @@ for step in range(8):
             ops.AllReduce("max")(x)
         if how == "skips":
             continue
-        if how == "launcher":
+        if how == "launcher_beside_children":
+            parted = (
+                "import os, time\nprint('child', os.getpid(), flush=True)\nos.fork() or os.setsid()\ntime.sleep(300)"
+            )
+            subprocess.Popen([sys.executable, "-c", parted])
+            subprocess.run(["sh", "-c", "setsid sleep 300 >&- & echo child $!"])
+            time.sleep(0.5)
+        if how.startswith("launcher"):
             os.kill(os.getppid(), signal.SIGKILL)
         if how == "disk":
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -41,6 +41,34 @@ def test_where_scripts_import_from() -> None:
     assert (ms.half, ms.float, ms.long, ms.double) == (ms.float16, ms.float32, ms.int64, ms.float64)
 
 
+def test_blocks_views_and_settings_of_the_compiler() -> None:
+    from mindspore._extends.parse import compile_config
+    from mindspore.common.jit_begin_end import _jit_begin, _jit_end
+    from mindspore.ops.auto_generate.gen_ops_def import slice_ext_view_op
+    from mindspore.ops.auto_generate.gen_ops_prim import inplace_copy_op, select_ext_view_op
+
+    assert compile_config.CHECK_BPROP == ""
+    compile_config.CHECK_BPROP = 1
+    compile_config.CHECK_BPROP = ""
+    assert compile_config.JIT_ENABLE_AUGASSIGN_INPLACE == "1"
+
+    def block(x: weft.Tensor) -> weft.Tensor:
+        _jit_begin("block", x)
+        return _jit_end(x + x)
+
+    def written(x: weft.Tensor) -> weft.Tensor:
+        y = x * 1
+        select_ext_view_op(y, -1, 1)[0] = 9.0
+        slice_ext_view_op(y, 1, 2, 4, 1)[1] = 8.0
+        return inplace_copy_op(weft.ops.zeros_like(y), y), y
+
+    x = weft.Tensor(np.arange(8, dtype=np.float32).reshape(2, 4))
+    for function in (block, weft.jit(block)):
+        assert function(x).asnumpy().tolist() == (x * 2).asnumpy().tolist()
+    for function in (written, weft.jit(written)):
+        assert [each.asnumpy().tolist() for each in function(x)] == [[[0, 9, 2, 3], [4, 5, 8, 8]]] * 2
+
+
 def test_a_symbol_is_an_open_size() -> None:
     symbol = weft.core.symbol.Symbol
     assert symbol(max=8, divisor=2).to_dict() == {"max": 8, "divisor": 2}

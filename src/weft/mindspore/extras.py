@@ -17,9 +17,9 @@ from weft.nn.hooks import cast_floating
 
 __all__ = [
     "ConvertModelUtils", "DeviceCtx", "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device",
-    "is_sequence_shape_unknown", "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters",
-    "run_check", "set_deterministic", "set_device", "set_dump", "set_recursion_limit", "swap_tensors", "switch",
-    "tensor",
+    "inplace_copy", "is_sequence_shape_unknown", "is_sequence_value_unknown", "jit_begin", "jit_end",
+    "mixed_precision_cast", "no_init_parameters", "run_check", "select_view", "set_deterministic", "set_device",
+    "set_dump", "set_recursion_limit", "slice_view", "swap_tensors", "switch", "tensor",
 ]  # fmt: skip
 
 from_numpy = Tensor.from_numpy
@@ -350,6 +350,87 @@ class JitConfig:
                 raise ValueError(
                     f"JitConfig({name}={getattr(self, name)!r}): use one of {', '.join(map(repr, allowed))}"
                 )
+
+
+def jit_begin(fn_name: str, *args: Any) -> None:
+    """Begin a block of code that MindSpore makes a graph of; here it runs as it stands.
+
+    Args:
+        fn_name: what the block is called.
+        args: tensors that it computes with.
+
+    Example:
+        >>> jit_begin("block", Tensor([1.0]))
+    """
+    del fn_name, args
+
+
+def jit_end(*output_args: Any) -> Any:
+    """End such a block.
+
+    Args:
+        output_args: what it gives.
+
+    Returns:
+        what it was given, as it is or as a tuple of several.
+
+    Example:
+        >>> jit_end(1, 2)
+        (1, 2)
+    """
+    return output_args[0] if len(output_args) == 1 else output_args
+
+
+def inplace_copy(variable: Tensor, value: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write a tensor into another one.
+
+    Args:
+        variable: is written to.
+        value: is written.
+        non_blocking: accepted.
+
+    Example:
+        >>> print(inplace_copy(Tensor([0, 0]), Tensor([1, 2])))
+        [1 2]
+    """
+    del non_blocking
+    written: Tensor = variable.copy_(value)
+    return written
+
+
+def select_view(input: Tensor, dim: int, index: int) -> Tensor:
+    """One place along a dimension of a tensor, as a view.
+
+    Args:
+        input: the tensor.
+        dim: which dimension.
+        index: the place.
+
+    Example:
+        >>> print(select_view(Tensor([[1, 2], [3, 4]]), 1, 0))
+        [1 3]
+    """
+    found: Tensor = input.select(dim, index)
+    return found
+
+
+def slice_view(input: Tensor, dim: int, start: int, end: int, step: int) -> Tensor:
+    """Places along a dimension of a tensor, as a view.
+
+    Args:
+        input: the tensor.
+        dim: which dimension.
+        start: the first place.
+        end: behind the last one.
+        step: from one to the next.
+
+    Example:
+        >>> print(slice_view(Tensor([1, 2, 3, 4]), 0, 1, 4, 2))
+        [2 4]
+    """
+    along = range(input.ndim)[dim]
+    found: Tensor = input[(slice(None),) * along + (slice(start, end, step),)]
+    return found
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:

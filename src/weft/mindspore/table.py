@@ -112,6 +112,9 @@ _GENERATED: Final = {
     "weft.mint.extended": "*",
     "weft.ops.experts": "* grouped_matmul_v4",
     "weft.ops.former": "format_cast",
+    "weft.mindspore.extras": (
+        "inplace_copy_op=inplace_copy select_ext_view_op=select_view slice_ext_view_op=slice_view"
+    ),
     "weft.ops.many_heads": "multi_head_attention_forward _expand=expanded _check_same_type=same_type",
 }
 #: names of NumPy whose operation takes the same arguments in the same order
@@ -368,7 +371,9 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.mindspore.kinds": "is_subclass str_to_type type_size_in_bytes",
         },
         "mindspore._extends": {"weft.mindspore.helpers": "cell_attr_register"},
+        "mindspore._extends.parse": {"weft.mindspore.compile_settings": "compile_config=."},
         "mindspore.multiprocessing": {"multiprocessing": "*"},
+        "mindspore.common.jit_begin_end": {"weft.mindspore.extras": "_jit_begin=jit_begin _jit_end=jit_end"},
         "mindspore.common.mutable": {"weft.core.containers": "mutable"},
         "mindspore.common.lazy_inline": _LAZY,
         "mindspore.common.seed": _SEED,

@@ -39,7 +39,7 @@ REFUSED = [
     (lambda: ops.einsum("ij->i", Tensor([[1]])), TypeError, "as operands, not int64"),
     (lambda: ops.accumulate_n((Tensor([1j]), Tensor([1j]))), TypeError, "as x, not complex"),
     (lambda: ops.fmax(INTEGERS.astype("int8"), INTEGERS.astype("int8")), TypeError, "not int8"),
-    (lambda: ops.logical_and(FLOATS, 2), TypeError, "takes tensors as other, not int"),
+    (lambda: ops.logical_and(FLOATS, 2), TypeError, "takes tensors and bools as other, not int"),
     (lambda: ops.less(2, FLOATS), TypeError, "takes tensors as input, not int"),
     (lambda: ops.flip(FLOATS, 0), TypeError, "takes sequences as dims, not int"),
     (lambda: ops.view_as_real(FLOATS), TypeError, "complex64 or complex128"),

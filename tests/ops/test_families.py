@@ -363,11 +363,10 @@ def test_method_facts() -> None:
     assert t.is_signed()
     assert hash(t) == hash(t)
     copy = t.copy()
-    copy.itemset((0, 0), 5.0)
-    assert copy[0, 0].item() == 5.0
-    assert t[0, 0].item() == X[0, 0]
-    copy.itemset(11, 6.0)
-    assert copy[2, 3].item() == 6.0
+    changed = copy.itemset((0, 0), 5.0)
+    assert changed[0, 0].item() == 5.0
+    assert copy[0, 0].item() == X[0, 0]
+    assert copy.itemset(11, 6.0)[2, 3].item() == 6.0
     assert t.all().item() == bool(X.all())
 
 

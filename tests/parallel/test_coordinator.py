@@ -75,14 +75,14 @@ def ranks(coordinator: Coordinator) -> list[Speaker]:
 def test_all_who_come_with_the_same_go_on(ranks: list[Speaker]) -> None:
     for number in range(1, 50):
         for rank in (2, 0, 1):
-            ranks[rank].say("meet", ["", [0, 1, 2]], number, "AllReduce", "a.py:1", {"rank": rank})
-        wanted = [["", [0, 1, 2]], number, [{"rank": rank} for rank in range(3)]]
+            ranks[rank].say("meet", ["", [0, 1, 2], ""], number, "AllReduce", "a.py:1", {"rank": rank})
+        wanted = [["", [0, 1, 2], ""], number, [{"rank": rank} for rank in range(3)]]
         assert [one.hears("met") for one in ranks] == [wanted] * 3
 
 
 def test_what_is_different_is_told_of_all(ranks: list[Speaker]) -> None:
     for rank, what in enumerate(("AllReduce", "AllReduce", "AllGather")):
-        ranks[rank].say("meet", ["", [0, 1, 2]], 1, what, f"a.py:{rank}", None)
+        ranks[rank].say("meet", ["", [0, 1, 2], ""], 1, what, f"a.py:{rank}", None)
     for one in ranks:
         assert "rank 1: AllReduce (a.py:1)\n  rank 2: AllGather (a.py:2)" in one.fault()
 
@@ -91,15 +91,15 @@ def test_what_is_different_is_told_of_all(ranks: list[Speaker]) -> None:
 def test_the_first_difference_is_told(ranks: list[Speaker], answering: tuple[int, ...]) -> None:
     """Those that come with something else say in full what it is; what stands in a line behind ``  # `` may differ."""
     for rank, what in enumerate(("run 7a", "run 7a", "run 7b")):
-        ranks[rank].say("meet", ["", [0, 1, 2]], 1, what, f"a.py:{rank}", None)
+        ranks[rank].say("meet", ["", [0, 1, 2], ""], 1, what, f"a.py:{rank}", None)
     for rank in answering:
-        assert ranks[rank].hears("differ") == [["", [0, 1, 2]], 1]
+        assert ranks[rank].hears("differ") == [["", [0, 1, 2], ""], 1]
         lines = [
             "operand 0: f32[2]",
             f"%1 = Relu(%0)  # a.py:{rank}",
             f"%2 = Scale(%1) {{by={3 + rank // 2}}}  # a.py:4",
         ]
-        ranks[rank].say("told", ["", [0, 1, 2]], 1, lines if rank < 2 else [*lines, "%3 = Neg(%2)"])
+        ranks[rank].say("told", ["", [0, 1, 2], ""], 1, lines if rank < 2 else [*lines, "%3 = Neg(%2)"])
     wanted = "\nthe first difference:\n  rank 0: %2 = Scale(%1) {by=3}  # a.py:4\n  rank 2: %2 = Scale(%1) {by=4}"
     for one in ranks:
         fault = one.fault()
@@ -155,10 +155,10 @@ def test_one_that_has_ended_is_missed_where_others_wait_for_it(ranks: list[Speak
     ranks[2].line.close()
     with pytest.raises(queue.Empty):
         ranks[0].hears("fault", 0.3)
-    ranks[0].say("meet", ["", [0, 1]], 1, "AllReduce", "a.py:1", None)
-    ranks[1].say("meet", ["", [0, 1]], 1, "AllReduce", "a.py:1", None)
+    ranks[0].say("meet", ["", [0, 1], ""], 1, "AllReduce", "a.py:1", None)
+    ranks[1].say("meet", ["", [0, 1], ""], 1, "AllReduce", "a.py:1", None)
     ranks[0].hears("met")
-    ranks[0].say("meet", ["", [0, 1, 2]], 1, "AllGather", "a.py:2", None)
+    ranks[0].say("meet", ["", [0, 1, 2], ""], 1, "AllGather", "a.py:2", None)
     assert (
         ranks[1].fault()
         == "rank 2 has ended; rank 0 waits for the ranks [1, 2] in AllGather among [0, 1, 2] (a.py:2, exchange 1)"
@@ -182,13 +182,13 @@ def say_for(ranks: list[Speaker], seconds: float, **said: dict[str, Any]) -> Non
 def test_one_that_gives_no_sign_of_life(ranks: list[Speaker]) -> None:
     ranks[2].alive()
     say_for(ranks, 1.0, r0={}, r1={})  # nobody waits
-    ranks[0].say("meet", ["", [0, 2]], 1, "AllReduce", "a.py:1", None)
+    ranks[0].say("meet", ["", [0, 2], ""], 1, "AllReduce", "a.py:1", None)
     say_for(ranks, 1.0, r0={}, r1={})
     assert begins("rank 2 gives no sign of life since . s; rank 0 waits for rank 2 in AllReduce", ranks[1].fault())
 
 
 def test_one_that_gives_no_sign_of_life_within_an_exchange(ranks: list[Speaker]) -> None:
-    inside = [[["", [0, 2]], "AllReduce(a.py:3)", 1.0]]
+    inside = [[["", [0, 2], ""], "AllReduce(a.py:3)", 1.0]]
     ranks[2].alive()
     say_for(ranks, 1.0, r0={"inside": inside}, r1={})
     assert begins("rank 2 gives no sign of life since . s; rank 0 waits in AllReduce", ranks[1].fault())
@@ -199,7 +199,7 @@ def test_one_that_is_seen_computing_is_alive(coordinator: Coordinator, ranks: li
     launcher.say("watch", 0, 3, "0")
     for one in ranks:
         one.alive(idle=3.0)
-    ranks[0].say("meet", ["", [0, 2]], 1, "AllReduce", "a.py:1", None)
+    ranks[0].say("meet", ["", [0, 2], ""], 1, "AllReduce", "a.py:1", None)
     for _ in range(10):
         say_for(ranks, 0.1, r0={}, r1={})
         launcher.say("seen", [2])
@@ -210,15 +210,15 @@ def test_one_that_is_seen_computing_is_alive(coordinator: Coordinator, ranks: li
 
 
 def test_one_that_does_nothing(ranks: list[Speaker]) -> None:
-    ranks[0].say("meet", ["", [0, 1, 2]], 1, "AllReduce", "a.py:1", None)
+    ranks[0].say("meet", ["", [0, 1, 2], ""], 1, "AllReduce", "a.py:1", None)
     say_for(ranks, 0.6, r0={"idle": 1}, r1={"idle": 0.1}, r2={"idle": 9.0, "at": "b.py:4"})
     told = "rank 2 does nothing since 9 s, at b.py:4; rank 0 waits for the ranks [1, 2] in AllReduce among [0, 1, 2] "
     assert ranks[1].fault().startswith(told)
 
 
 def test_one_that_waits_for_somebody_busy_is_not_to_blame(ranks: list[Speaker]) -> None:
-    ranks[0].say("meet", ["", [0, 1]], 1, "AllReduce", "a.py:1", None)
-    ranks[1].say("meet", ["", [1, 2]], 1, "AllGather", "a.py:2", None)
+    ranks[0].say("meet", ["", [0, 1], ""], 1, "AllReduce", "a.py:1", None)
+    ranks[1].say("meet", ["", [1, 2], ""], 1, "AllGather", "a.py:2", None)
     say_for(ranks, 1.0, r0={"idle": 1}, r1={"idle": 1}, r2={"idle": 0.0})
     with pytest.raises(queue.Empty):
         ranks[0].hears("fault", 0.01)
@@ -228,7 +228,7 @@ def test_one_that_waits_for_somebody_busy_is_not_to_blame(ranks: list[Speaker]) 
 
 def test_those_that_wait_for_each_other(ranks: list[Speaker]) -> None:
     for rank, group in enumerate(([0, 1], [1, 2], [2, 0])):
-        ranks[rank].say("meet", ["", group], 1, "AllReduce", f"a.py:{rank}", None)
+        ranks[rank].say("meet", ["", group, ""], 1, "AllReduce", f"a.py:{rank}", None)
     say_for(ranks, 0.6, **{f"r{rank}": {"idle": 1} for rank in range(3)})
     fault = ranks[0].fault()
     assert fault.startswith("the processes wait for each other")
@@ -237,7 +237,7 @@ def test_those_that_wait_for_each_other(ranks: list[Speaker]) -> None:
 
 
 def test_one_that_is_busy_for_too_long(ranks: list[Speaker]) -> None:
-    ranks[0].say("meet", ["", [0, 2]], 1, "AllReduce", "a.py:1", None)
+    ranks[0].say("meet", ["", [0, 2], ""], 1, "AllReduce", "a.py:1", None)
     say_for(ranks, 3.3, r0={}, r1={}, r2={"at": "b.py:4"})
     assert ranks[1].fault().startswith("rank 2 does not come since 3 s, it is at b.py:4; rank 0 waits for rank 2")
 
@@ -264,7 +264,7 @@ def test_strangers_are_sent_away(coordinator: Coordinator, ranks: list[Speaker])
     old = Speaker(coordinator)
     old.say("hello", 1, "4")
     assert old.fault() == "the coordinator is that of start 0 of the program"
-    ranks[0].say("meet", ["", [0]], 1, "AllReduce", "a.py:1", None)
+    ranks[0].say("meet", ["", [0], ""], 1, "AllReduce", "a.py:1", None)
     ranks[0].hears("met")
 
 

@@ -108,6 +108,9 @@ def test_a_process_that_fails_is_a_named_error_on_all(how: str, tmp_path: Path, 
         assert re.search('faults.py(:|", line )', log), (rank, log)
     for rank in range(3):
         assert load_checkpoint(str(tmp_path / f"net_{rank}.ckpt"))
+        if how not in ("aborts", "ends", "ends_at_once", "launcher"):  # also that of the one that could not say so
+            end = program.log(rank)[-2000:]
+            assert re.search("ProcessFault: |ValueError: bad data|Unsayable|LinAlgError: |OSError: ", end), (rank, end)
 
 
 #: moments of a program: what a process has printed then, and a time after that
@@ -345,8 +348,9 @@ def test_a_process_that_computes_is_waited_for_though_it_gives_no_sign_of_life(t
     assert float(re.search("held it for (.*)", program.log(1))[1]) > 7, program.log(1)
 
 
-def test_a_process_whose_children_compute_is_waited_for(tmp_path: Path, start) -> None:
-    program = start(2, "faults", 1, "child_computes", tmp_path, options=("--timeout", "1.5"))
+@pytest.mark.parametrize("how", ["child_computes", "writes"])
+def test_a_process_that_does_something_without_computing_is_waited_for(how: str, tmp_path: Path, start) -> None:
+    program = start(2, "faults", 1, how, tmp_path, options=("--timeout", "1.5"))
     assert program.until(lambda: program.launcher.poll() is not None, 90)
     assert program.launcher.returncode == 0, program.said()
 

@@ -106,6 +106,27 @@ def test_one_that_ran_beside_the_first_does_not_follow_a_later_one(workers: Any)
     assert not other.may()
 
 
+def test_one_that_started_the_first_takes_over_when_that_has_ended() -> None:
+    """Nobody else can have started it, so this one comes later in all processes."""
+    turns = Turns()
+    first = Worker(turns)
+    assert first.may()
+    with pytest.raises(RuntimeError):
+        turns.take(G, threading.current_thread(), "AllReduce")
+    first.end()
+    turns.take(G, threading.current_thread(), "AllReduce")
+
+
+def test_one_beside_which_others_ran_may_be_anybodys(workers: Any) -> None:
+    turns = Turns()
+    workers()  # may have started the one that exchanges
+    first = Worker(turns)
+    assert first.may()
+    first.end()
+    with pytest.raises(RuntimeError):
+        turns.take(G, threading.current_thread(), "AllReduce")
+
+
 def test_whom_it_belongs_to_is_told(workers: Any) -> None:
     one, other = workers(), workers()
     assert one.may()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from jax._src import xla_bridge
 
 #: where Linux says what the threads of the process do
 _TASKS: Final = Path("/proc/self/task")
+#: the process that has begun to compute
+_PROCESS: Final = os.getpid()
 #: how often in a row none is seen to compute when none does, and seconds between two looks, and in all
 _QUIET: Final = 3
 _LOOK: Final = 0.0005
@@ -27,8 +30,8 @@ _PATIENCE: Final = 10.0
 
 @atexit.register
 def _finish() -> None:
-    if not xla_bridge.backends_are_initialized():
-        return
+    if os.getpid() != _PROCESS or not xla_bridge.backends_are_initialized():
+        return  # a fork has no threads of XLA's
     for array in jax.live_arrays():
         with contextlib.suppress(Exception):  # it has been given away, or its computation has failed
             if array.is_fully_addressable:  # others are waited for where they are made

@@ -178,8 +178,8 @@ class Operator:
             inputs: names of the inputs.
             outputs: names of the outputs.
         """
-        self.add_prim_attr("input_names", list(inputs))
-        self.add_prim_attr("output_names", list(outputs))
+        self._said("input_names", list(inputs))
+        self._said("output_names", list(outputs))
 
     @transparent
     def set_prim_instance_name(self, instance_name: str) -> Self:
@@ -197,7 +197,7 @@ class Operator:
     @transparent
     def set_device(self, device_target: str) -> Self:
         """Accepted for compatibility: placement is the compiler's."""
-        return self.add_prim_attr("primitive_target", device_target)
+        return self._said("primitive_target", device_target)
 
     @transparent
     def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Self:
@@ -232,7 +232,13 @@ class Operator:
     @transparent
     def set_stage(self, stage: int) -> Self:
         """Record a pipeline stage."""
-        return self.add_prim_attr("stage", stage)
+        return self._said("stage", stage)
+
+    @transparent
+    def _said(self, name: str, value: Any) -> Self:
+        """Keep what programs say of the operator, where they read it."""
+        self.__dict__[name] = value
+        return self.add_prim_attr(name, value)
 
     @transparent
     def place(self, role: str, rank_id: int) -> Self:

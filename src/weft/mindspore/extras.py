@@ -16,10 +16,11 @@ from weft.nn.cell import Cell
 from weft.nn.hooks import cast_floating
 
 __all__ = [
-    "ConvertModelUtils", "DeviceCtx", "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device",
-    "inplace_copy", "is_sequence_shape_unknown", "is_sequence_value_unknown", "jit_begin", "jit_end",
-    "mixed_precision_cast", "no_init_parameters", "run_check", "select_view", "set_deterministic", "set_device",
-    "set_dump", "set_recursion_limit", "slice_view", "swap_tensors", "switch", "tensor",
+    "ConvertModelUtils", "DeviceCtx", "JitConfig", "add_flags", "constexpr", "core", "enable_dynamic", "from_numpy",
+    "get_current_device", "inplace_copy", "is_sequence_shape_unknown", "is_sequence_value_unknown", "jit_begin",
+    "jit_end", "mixed_precision_cast", "no_init_parameters", "no_inline", "run_check", "select_view",
+    "set_deterministic", "set_device", "set_dump", "set_recursion_limit", "slice_view", "swap_tensors", "switch",
+    "tensor",
 ]  # fmt: skip
 
 from_numpy = Tensor.from_numpy
@@ -379,6 +380,45 @@ def jit_end(*output_args: Any) -> Any:
         (1, 2)
     """
     return output_args[0] if len(output_args) == 1 else output_args
+
+
+def no_inline(fn: Any = None) -> Any:
+    """A decorator for a function that is to stay a function in graphs: how graphs are cut is the compiler's.
+
+    Args:
+        fn: the function.
+
+    Example:
+        >>> no_inline(abs)(-1)
+        1
+    """
+    return (lambda function: function) if fn is None else fn
+
+
+def enable_dynamic(**kwargs: Any) -> Callable[[Any], Any]:
+    """A decorator that says of which arguments sizes vary; they may in any compiled function.
+
+    Args:
+        kwargs: tensors, or tuples or lists of them, by the names of arguments, with None where sizes vary.
+
+    Raises:
+        ValueError: there is none.
+        TypeError: something else is given.
+
+    Example:
+        >>> @enable_dynamic(x=Tensor(shape=[None, 2], dtype=dtypes.float32))
+        ... @weft.jit
+        ... def total(x):
+        ...     return x.sum()
+        >>> print(total(Tensor([[1.0, 2.0]])))
+        3.0
+    """
+    if not kwargs:
+        raise ValueError("enable_dynamic needs tensors by the names of arguments")
+    for name, given in kwargs.items():
+        if not all(isinstance(each, Tensor) for each in (given if isinstance(given, (tuple, list)) else (given,))):
+            raise TypeError(f"enable_dynamic: {name} must be a Tensor, or a tuple or list of them, not {given!r}")
+    return lambda function: function
 
 
 def inplace_copy(variable: Tensor, value: Tensor, non_blocking: bool = False) -> Tensor:

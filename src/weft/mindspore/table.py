@@ -30,7 +30,8 @@ _OF_TYPES: Final = {
 }
 _CONTEXT: Final = (
     "set_context get_context set_auto_parallel_context get_auto_parallel_context reset_auto_parallel_context "
-    "set_ps_context get_ps_context reset_ps_context ParallelMode GRAPH_MODE PYNATIVE_MODE STRICT COMPATIBLE LAX"
+    "set_ps_context get_ps_context reset_ps_context ParallelMode GRAPH_MODE PYNATIVE_MODE STRICT COMPATIBLE LAX DEBUG "
+    "RELEASE"
 )
 _JIT: Final = {"weft.jit": "jit jit_class ms_function", "weft.mindspore.extras": "JitConfig"}
 _LAZY: Final = {"weft.nn.lazy_inline": "lazy_inline"}
@@ -52,7 +53,7 @@ _MINDIR: Final = {"weft.mindir": "export load"}
 
 _EXTRAS: Final = (
     "JitConfig from_numpy get_current_device run_check set_deterministic set_device set_recursion_limit tensor "
-    "set_dump swap_tensors"
+    "set_dump swap_tensors no_inline enable_dynamic"
 )
 _SCALES: Final = "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
 _CALLBACKS: Final = (
@@ -80,7 +81,10 @@ _FEEDING: Final = "DatasetHelper connect_network_with_dataset data_sink"
 _TRAIN: Final = {"weft.train": "*"}
 
 _PRIMITIVE: Final = {
-    "weft.core.operators": "Primitive=Operator PrimitiveWithCheck PrimitiveWithInfer prim_attr_register",
+    "weft.core.operators": (
+        "Primitive=Operator PrimitiveWithCheck PrimitiveWithInfer prim_attr_register "
+        "prim_arg_register=prim_attr_register"
+    ),
     "weft.mindspore.extras": "constexpr _primexpr=constexpr",
 }
 _OPERATIONS: Final = {
@@ -90,6 +94,9 @@ _OPERATIONS: Final = {
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.autodiff.composite": "Partial",
 }
+_OPS_EXTRAS: Final = (
+    "add_flags constexpr core is_sequence_shape_unknown is_sequence_value_unknown mixed_precision_cast switch"
+)
 _OPS: Final = {
     **_OPERATIONS,
     "weft.ops": "* pows=pow",
@@ -101,10 +108,8 @@ _OPS: Final = {
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.vectorize": "vmap",
     **_PRIMITIVE,
-    "weft.mindspore.extras": (
-        "add_flags constexpr core is_sequence_shape_unknown is_sequence_value_unknown mixed_precision_cast switch"
-    ),
-    "weft.mindspore.custom_info": "CustomRegOp DataType",
+    "weft.mindspore.extras": _OPS_EXTRAS,
+    "weft.mindspore.custom_info": "*",
 }
 #: what files of `ops` have besides
 _GENERATED: Final = {
@@ -113,7 +118,13 @@ _GENERATED: Final = {
     "weft.ops.experts": "* grouped_matmul_v4",
     "weft.ops.former": "format_cast",
     "weft.mindspore.extras": (
-        "inplace_copy_op=inplace_copy select_ext_view_op=select_view slice_ext_view_op=slice_view"
+        f"{_OPS_EXTRAS} inplace_copy_op=inplace_copy select_ext_view_op=select_view slice_ext_view_op=slice_view"
+    ),
+    "weft.mint": (
+        "rand_ext=rand randn_ext=randn rand_like_ext=rand_like randn_like_ext=randn_like randint_ext=randint "
+        "randint_like_ext=randint_like normal_ext=normal randperm_ext=randperm chunk_view=chunk split_view=split "
+        "unsqueeze_view=unsqueeze transpose_ext_view=transpose broadcast_to_view=broadcast_to narrow_view=narrow "
+        "select_ext_view=select"
     ),
     "weft.ops.many_heads": "multi_head_attention_forward _expand=expanded _check_same_type=same_type",
 }
@@ -376,6 +387,9 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.common.jit_begin_end": {"weft.mindspore.extras": "_jit_begin=jit_begin _jit_end=jit_end"},
         "mindspore.common.mutable": {"weft.core.containers": "mutable"},
         "mindspore.common.lazy_inline": _LAZY,
+        "mindspore.graph.lazy_inline": _LAZY,
+        "mindspore.common.no_inline": {"weft.mindspore.extras": "no_inline"},
+        "mindspore.graph.no_inline": {"weft.mindspore.extras": "no_inline"},
         "mindspore.common.seed": _SEED,
         "mindspore.common.jit_config": {"weft.mindspore.extras": "JitConfig"},
         "mindspore.communication": _COMMUNICATION,
@@ -431,7 +445,13 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
                 "get_device_properties is_available is_initialized"
             )
         },
-        "mindspore.runtime": {_DEVICES: f"{_COMMON_HAL} {_RUNTIME}"},
+        "mindspore.runtime": {
+            _DEVICES: f"{_COMMON_HAL} {_RUNTIME}",
+            _DEVICE_SETTINGS: (
+                "StreamLimitCtx get_device_limit get_stream_limit reset_stream_limit set_device_limit "
+                "set_kernel_launch_capture set_stream_limit"
+            ),
+        },
         "mindspore.profiler": {_PROFILER: "* _ExperimentalConfig"},
         "mindspore.profiler.common": {},
         "mindspore.profiler.common.constant": {_PROFILER: "AicoreMetrics ExportType ProfilerActivity ProfilerLevel"},
@@ -451,6 +471,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops.composite": _OPS,
         "mindspore.ops.composite.base": _OPS,
         "mindspore.ops.primitive": _PRIMITIVE,
+        "mindspore.ops.functional_overload": {"weft.mint": "*"},
         "mindspore.ops._grad": {},
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},
         "mindspore.nn": _NN,
@@ -505,7 +526,10 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.scipy": {},
         "mindspore.scipy.ops": {"weft.mindspore.scipy_linalg": "SolveTriangular"},
         "mindspore.scipy.fft": {"weft.mindspore.scipy_fft": "*"},
-        "mindspore.utils": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
+        "mindspore.utils": {
+            "weft.mindspore.buffers": "from_dlpack to_dlpack",
+            _DEVICE_SETTINGS: "comm_exec_order_check get_sdc_detect_result sdc_detect_start sdc_detect_stop",
+        },
         "mindspore.utils.dlpack": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
         "mindspore.scipy.linalg": {"weft.mindspore.scipy_linalg": "*"},
         "mindspore.scipy.optimize": {"weft.mindspore.scipy_optimize": "*"},

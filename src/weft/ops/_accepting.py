@@ -51,16 +51,21 @@ _FAMILIES: Final = {
 }
 _ERRORS: Final[dict[str, type[Exception]]] = {"TypeError": TypeError, "ValueError": ValueError}
 _NUMBERS: Final = frozenset({bool, int, float, complex})
-_KINDS: Final = {"tensors": _NUMBERS, "sequences": _NUMBERS, "axes": frozenset({type(None)})}
+_KINDS: Final = {
+    "tensors": _NUMBERS,
+    "tensors and bools": _NUMBERS - {bool},
+    "sequences": _NUMBERS,
+    "axes": frozenset({type(None)}),
+}
 
 
 def parsed(table: str) -> dict[str, tuple[Accepted, ...]]:
     """A table of what functions take, by function.
 
-    A line has types or families of types, separated by spaces, or ``tensors``, ``sequences`` (no numbers), ``axes``
-    (not None) or ``alike`` (the type of the first tensor), a colon, and functions: ``ops.celu``; ``ops.einsum[1]`` for
-    the argument at place 1; ``~ops.fmax`` where promoted types count. A last word ``=> ValueError`` says what is
-    raised.
+    A line has types or families of types, separated by spaces, or ``tensors``, ``sequences`` (no numbers), ``tensors
+    and bools``, ``axes`` (not None) or ``alike`` (the type of the first tensor), a colon, and functions: ``ops.celu``;
+    ``ops.einsum[1]`` for the argument at place 1; ``~ops.fmax`` where promoted types count. A last word ``=>
+    ValueError`` says what is raised.
 
     Example:
         >>> (found,) = parsed("float16 float32: ops.lrn ~ops.fmax[1]")["ops.fmax"]

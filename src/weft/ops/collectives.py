@@ -374,7 +374,8 @@ class _Message(_Collective):
             position_in(self.name, what, peer, group.ranks)
         if source == target:
             raise ValueError(f"{self.name}: rank {source} cannot send a tensor to itself")
-        return apply(across.TRANSFER, (x,), (str(self.fixed["sr_tag"]), group._replace(ranks=(source, target))))
+        line = Group(group.name, (source, target), "messages")
+        return apply(across.TRANSFER, (x,), (str(self.fixed["sr_tag"]), line))
 
 
 class Send(_Message):

@@ -18,10 +18,10 @@ from weft.ops.collectives import ReduceOp, joined, swapped
 from weft.ops.exchanges import (
     CommHandle,
     P2POp,
-    batch_isend_irecv,
     exchanged,
     exchanged_rows,
     handle,
+    messages_under_way,
     row_counts,
 )
 from weft.parallel import communication, world
@@ -198,6 +198,18 @@ def _write(outputs: Any, found: Any) -> None:
     """Write what came into the tensors for it."""
     for out, value in zip(outputs, found, strict=True):
         out.copy_(value)
+
+
+def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
+    """Send and get several messages, which are under way at once, into the tensors that are given.
+
+    Args:
+        p2p_op_list: the messages, each a `P2POp`.
+
+    Returns:
+        list: a handle for each.
+    """
+    return [under_way for _, under_way in messages_under_way(p2p_op_list, into=True)]
 
 
 @transparent

@@ -13,10 +13,9 @@ from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, ints, lists, positive_ints, reals
 from weft.ops._rules import numbers
-from weft.ops.create import full, ones
+from weft.ops.create import full, ones, ones_like
 from weft.ops.dropout import dropout2d, dropout3d
 from weft.ops.elementwise import exp, log
-from weft.ops.gather import gather
 from weft.ops.joining import concat
 from weft.ops.random import (
     multinomial_with_replacement,
@@ -177,32 +176,33 @@ def Cauchy(*, size: Any, median: float = 0.0, sigma: float = 1.0) -> Tensor:
 # -- sampled classes ---------------------------------------------------------------------------------------------------
 
 
-@cache
-def _probabilities(kind: str, classes: int) -> Any:
+def _chances(kind: str, classes: int, numbers: Tensor) -> Tensor:
+    """How probable some classes are in one draw, also those behind the last one."""
     if kind == "uniform":
-        return np.full(classes, 1 / classes)
-    return np.log1p(1 / np.arange(1, classes + 1)) / np.log(classes + 1)
+        return ones_like(numbers, dtype=dtypes.float64) / classes
+    return (1 / (numbers.astype(dtypes.float64) + 1)).log1p() / math.log(classes + 1)
 
 
 @cache
-def _expected(kind: str, classes: int, drawn: int, unique: bool) -> Any:
-    """How often each class is expected among the drawn ones.
-
-    Where each is drawn once, classes are drawn until there are enough, as often as makes that number the expected one.
-    """
-    chances = _probabilities(kind, classes)
-    if not unique:
-        return (chances * drawn).astype(np.float32)
+def _draws(kind: str, classes: int, drawn: int) -> float:
+    """How often classes are drawn until enough are different: as often as makes the expected number of these that."""
     if drawn == classes:
-        return np.ones(classes, np.float32)
+        return math.inf
     low, high = 0.0, 1.0
-    rest = np.log1p(-chances)
+    rest = np.log1p(-_chances(kind, classes, Tensor(np.arange(classes))).asnumpy())
     while -np.expm1(high * rest).sum() < drawn:  # the sum is that of the classes expected after so many draws
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if -(np.expm1(middle * rest)).sum() < drawn else (low, middle)
-    return (-np.expm1(high * rest)).astype(np.float32)
+    return high
+
+
+def _expected(kind: str, classes: int, drawn: int, unique: bool, numbers: Tensor) -> Tensor:
+    """How often some classes are expected among the drawn ones."""
+    chances = _chances(kind, classes, numbers)
+    often = -((-chances).log1p() * _draws(kind, classes, drawn)).expm1() if unique else chances * drawn
+    return often.astype(dtypes.float32)
 
 
 def _candidates(
@@ -214,13 +214,13 @@ def _candidates(
         raise ValueError(f"{name}: there are not {num_sampled} of {range_max} classes")
     if true_classes.ndim < 1 or true_classes.shape[-1] != num_true:
         raise ValueError(f"{name}: classes of shape {true_classes.shape} are not {num_true} for each example")
-    odds = Tensor(np.log(_probabilities(kind, range_max)))
+    odds = _chances(kind, range_max, Tensor(np.arange(range_max))).log()
     shape = (range_max,) if unique else (num_sampled, range_max)
     keys = odds - log(-log(rand(shape, dtype=dtypes.float64, seed=_seed(seed, 0)).maximum(1e-300)))
     sampled = topk(keys, num_sampled)[1] if unique else keys.argmax(-1)
     sampled = sampled.astype(true_classes.dtype)
-    expected = Tensor(_expected(kind, range_max, num_sampled, unique))
-    return sampled, gather(expected, true_classes, 0), gather(expected, sampled, 0)
+    expected = [_expected(kind, range_max, num_sampled, unique, each) for each in (true_classes, sampled)]
+    return sampled, *expected
 
 
 @as_operator

@@ -120,8 +120,9 @@ alike: op.Addcdiv[1] op.Addcmul[1] op.Ger[1] op.Heaviside[1] op.Igamma[1] op.Iga
 alike: op.Polar[1] op.Zeta[1] op.SigmoidCrossEntropyWithLogits[1] op.TensorScatterUpdate[2] op.TensorScatterAdd[2]
 alike: op.TensorScatterSub[2] op.TensorScatterMax[2] op.TensorScatterMin[2] op.TensorScatterMul[2]
 alike: op.TensorScatterDiv[2]
-tensors: ops.eq ops.equal ops.less ops.lt ops.gcd[1] ops.logical_and ops.logical_and[1] ops.logical_or
-tensors: ops.logical_or[1] ops.logical_xor ops.logical_xor[1]
+tensors: ops.eq ops.equal ops.less ops.lt ops.gcd[1]
+tensors and bools: ops.logical_and ops.logical_and[1] ops.logical_or ops.logical_or[1] ops.logical_xor
+tensors and bools: ops.logical_xor[1]
 tensors: mint.eq mint.less mint.lt mint.fmod mint.gcd[1] mint.logical_and mint.logical_and[1] mint.logical_or
 tensors: mint.logical_or[1] mint.logical_xor mint.logical_xor[1]
 tensors: Tensor.gcd[1] Tensor.logical_and[1] Tensor.logical_or[1] Tensor.logical_xor[1]

@@ -333,19 +333,37 @@ class P2POp:
         self.recv_dtype = recv_dtype
 
 
-def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
+def messages_under_way(p2p_op_list: Any, into: bool) -> list[tuple[Any, CommHandle]]:
+    """Begin to send and get several messages at once.
+
+    Args:
+        p2p_op_list: the messages, each a `P2POp`.
+        into: whether what comes is written into the tensors that were given, or into new ones.
+
+    Returns:
+        list: for each the tensor that has what came when the handle was waited for, a zero where one was sent; and
+        the handle.
+    """
+    begun: list[tuple[Any, CommHandle]] = []
+    for message in p2p_op_list:
+        rest = message.peer, message.group, message.tag
+        if message.op == "isend" or getattr(message.op, "__name__", "") == "isend":
+            begun.append((Tensor(np.zeros((), message.tensor.dtype.np_dtype)), isend(message.tensor, *rest)))
+        else:
+            begun.append(irecv(message.tensor if into else message.tensor.copy(), *rest))
+    return begun
+
+
+def batch_isend_irecv(p2p_op_list: Any) -> tuple[Any, ...]:
     """Send and get several messages, which are under way at once.
 
     Args:
         p2p_op_list: the messages, each a `P2POp`.
 
     Returns:
-        list: a handle for each.
+        tuple: for each what came, in the order of the messages; a zero for one that was sent.
     """
-    handles = []
-    for message in p2p_op_list:
-        sends = message.op == "isend" or getattr(message.op, "__name__", "") == "isend"
-        begin = isend if sends else irecv
-        begun: Any = begin(message.tensor, message.peer, message.group, message.tag)
-        handles.append(begun if sends else begun[1])
-    return handles
+    begun = messages_under_way(p2p_op_list, into=False)
+    for _, handle in begun:
+        handle.wait()
+    return tuple([found for found, _ in begun])

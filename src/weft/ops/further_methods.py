@@ -92,6 +92,15 @@ def _method_log_normal(self: Any, mean: float = 1.0, std: float = 2.0) -> Any:
     return (random.randn(self.shape, dtype=self.dtype) * std + mean).exp()
 
 
+def _method_data_ptr(self: Any) -> int:
+    """The address of the elements in memory."""
+    return int(self.asnumpy().ctypes.data)
+
+
+def _method_flush_from_cache(self: Any) -> None:
+    """Write what caches hold of the tensor back to it: there are none."""
+
+
 def _method_uniform(self: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None) -> Any:
     """Numbers of a uniform distribution in the shape of this tensor."""
     no_generator("uniform", generator)

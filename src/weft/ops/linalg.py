@@ -14,7 +14,7 @@ from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import ints, one_of, reals
+from weft.ops._checks import bools, ints, one_of, reals
 from weft.ops._kinks import vector_norm as norm_of
 from weft.ops._rules import all_axes, floating, promoted
 from weft.ops._samples import Samples, one
@@ -58,7 +58,7 @@ def _with_room(compute: Any, *arrays: Any) -> Any:
     return tuple(found) if isinstance(found, (tuple, list)) else found
 
 
-@op("MatrixInverse", method="inverse", samples=_square())
+@op("Inverse", classes=(), method="inverse", samples=_square())
 @shows("inverse(Tensor([[2.0, 0.0], [0.0, 4.0]]))", "[[0.5  0.  ]\n [0.   0.25]]")
 def inverse(input: Any) -> Any:
     """Inverse of square matrices.
@@ -312,6 +312,17 @@ def trace(input: Any) -> Any:
 def adjoint(x: Any) -> Any:
     """Conjugate transpose of the last two dimensions."""
     return x.swapaxes(-1, -2).conj()
+
+
+@as_operator
+def MatrixInverse(x: Tensor, *, adjoint: bool = False) -> Tensor:
+    """Inverses of square matrices.
+
+    Args:
+        adjoint: whether the conjugate transposes of the matrices are inverted.
+    """
+    bools("MatrixInverse", adjoint=adjoint)
+    return inverse(x.swapaxes(-1, -2).conj() if adjoint else x)
 
 
 @op("MatrixBandPart", samples=one(_SQUARE, lower=1, upper=0))

@@ -43,7 +43,7 @@ from weft.ops import (
     statistics,
 )
 from weft.ops import index as indexing
-from weft.ops._checks import one_of
+from weft.ops._checks import no_generator, one_of
 from weft.ops._operands import refusing
 from weft.ops._rules import flat_numbers, numbers, one_axis, tensor
 
@@ -389,20 +389,21 @@ def _method_fill(self: Any, value: Any) -> Any:
 
 
 def _method_itemset(self: Any, *args: Any) -> Any:
-    """Write one element: ``x.itemset(value)`` or ``x.itemset(index, value)``; returns the tensor."""
+    """A copy with another value of one element: ``x.itemset(value)`` or ``x.itemset(index, value)``."""
+    found = self.copy()
     if len(args) == 1:
         if self.size != 1:
             raise IndexError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
-        self[(0,) * self.ndim] = args[0]
-        return self
+        found[(0,) * self.ndim] = args[0]
+        return found
     index, value = args
     if isinstance(index, tuple):
-        self[index] = value
+        found[index] = value
     else:
         if not -self.size <= index < self.size:
             raise IndexError(f"itemset: index {index} is out of bounds for a tensor of {self.size} elements")
-        self[np.unravel_index(index % self.size, self.shape)] = value
-    return self
+        found[np.unravel_index(index % self.size, self.shape)] = value
+    return found
 
 
 def in_place(name: str, function: Any) -> Any:
@@ -489,7 +490,8 @@ def _bernoulli_in_place(self: Any, p: Any = 0.5) -> Any:
     return random.bernoulli(self, p)
 
 
-def _uniform_in_place(self: Any, from_: float = 0.0, to: float = 1.0) -> Any:
+def _uniform_in_place(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Any:
+    no_generator("uniform_", generator)
     drawn = random.rand(self.shape, dtype=self.dtype)
     return drawn * (to - from_) + from_
 

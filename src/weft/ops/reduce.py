@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
@@ -225,12 +226,12 @@ def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
     return found if initial is None else found.minimum(initial)
 
 
-def _restricted(name: str, input: Any, initial: Any, where: Any) -> Any:
+def _restricted(name: str, input: Any, initial: Any, where: Any, filling: Any = None) -> Any:
     if where is None or where is True:
         return input
     if initial is None:
         raise ValueError(f"{name}: where=... also needs initial=..., the result where nothing is selected")
-    return input.masked_fill(tensor(where).logical_not(), initial)
+    return input.masked_fill(tensor(where).logical_not(), initial if filling is None else filling)
 
 
 # -- extremes with their positions -------------------------------------------------------------------------
@@ -341,21 +342,46 @@ def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial:
     Returns:
         tuple[Tensor, Tensor]: values and int64 positions.
     """
-    value, index = _extreme(_argmax_with_value, reduce_max, _restricted("max", input, initial, where), axis, keepdims)
-    return (value if initial is None else value.maximum(initial)), index
+    given = _restricted("max", input, initial, where, _least(input))
+    value, index = _extreme(_argmax_with_value, reduce_max, given, axis, keepdims)
+    return _from_initial(value, index, None if initial is None else value.maximum(initial))
 
 
 @shows("*min(Tensor([[4.0, 5.0, 3.0]]), 1)", "[3.] [2]")
 def min(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Smallest elements along an axis, and their positions; see `max`."""
-    value, index = _extreme(_argmin_with_value, reduce_min, _restricted("min", input, initial, where), axis, keepdims)
-    return (value if initial is None else value.minimum(initial)), index
+    given = _restricted("min", input, initial, where, _greatest(input))
+    value, index = _extreme(_argmin_with_value, reduce_min, given, axis, keepdims)
+    return _from_initial(value, index, None if initial is None else value.minimum(initial))
+
+
+def _from_initial(value: Any, index: Any, found: Any) -> Any:
+    """What is best of all and of an initial value, and its place: 0 where that is the initial value."""
+    return (value, index) if found is None else (found, index * (value == found).astype(index.dtype))
+
+
+def _least(x: Any) -> Any:
+    """The least value of an element type."""
+    kind = x.dtype.np_dtype
+    return -math.inf if x.dtype.is_floating else np.iinfo(kind).min if kind.kind in "iu" else False
+
+
+def _greatest(x: Any) -> Any:
+    """The greatest value of an element type."""
+    kind = x.dtype.np_dtype
+    return math.inf if x.dtype.is_floating else np.iinfo(kind).max if kind.kind in "iu" else True
 
 
 @shows("*aminmax(Tensor([4.0, 5.0, 3.0]))", "3.0 5.0")
 def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> Any:
-    """Smallest and largest elements along an axis."""
-    return reduce_min(input, axis, keepdims), reduce_max(input, axis, keepdims)
+    """Smallest and largest elements along an axis, of those that are numbers."""
+    if not input.dtype.is_floating:
+        return reduce_min(input, axis, keepdims), reduce_max(input, axis, keepdims)
+    no_number = input != input
+    none = no_number.all(axis, keepdims)
+    low = reduce_min(input.masked_fill(no_number, math.inf), axis, keepdims)
+    high = reduce_max(input.masked_fill(no_number, -math.inf), axis, keepdims)
+    return low.masked_fill(none, math.nan), high.masked_fill(none, math.nan)
 
 
 @shows("ptp(Tensor([4.0, 5.0, 3.0]))", "2.0")

@@ -223,8 +223,8 @@ def EuclideanNorm(x: Tensor, axes: Any, *, keep_dims: bool = False) -> Tensor:
     Args:
         keep_dims: whether the axes stay, of size 1.
     """
-    if not isinstance(axes, (tuple, list)):
-        raise TypeError(f"EuclideanNorm: axes must be a tuple of ints, not {type(axes).__name__}")
+    if not isinstance(axes, (tuple, list, Tensor)):
+        raise TypeError(f"EuclideanNorm: axes must be a tuple or Tensor of ints, not {type(axes).__name__}")
     return sqrt(reduce_sum(x * x, numbers(axes), keep_dims)).astype(x.dtype)
 
 

@@ -97,8 +97,8 @@ def _median(x: Any, *, global_median: bool = False, axis: int = 0, keep_dims: bo
     if global_median:
         shape = x.shape
         x, axis = x.reshape(-1), 0
-        index = jnp.argsort(x)[(x.shape[0] - 1) // 2]
-        value = x[index]
+        value = jnp.sort(x)[(x.shape[0] - 1) // 2]
+        index = jnp.zeros((), jnp.int64)  # no axis has a place of it
         return (value.reshape((1,) * len(shape)), index.reshape((1,) * len(shape))) if keep_dims else (value, index)
     axis = one_axis("median", axis, x.ndim)
     order = jnp.argsort(x, axis=axis)

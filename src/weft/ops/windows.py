@@ -281,7 +281,7 @@ def _cells(x: Any, random: Any, *, outputs: tuple[int, int], pseudo: bool, overl
     inside = masks[0][:, None, :, None] & masks[1][None, :, None, :]
     if mean:
         total = jnp.einsum("nhwc,ijhw->nijc", x, inside.astype(x.dtype))
-        found = total / jnp.sum(inside, (2, 3)).astype(x.dtype)[None, :, :, None]
+        found = (total / jnp.sum(inside, (2, 3)).astype(x.dtype)[None, :, :, None]).astype(x.dtype)
     else:
         lowest = jnp.asarray(-jnp.inf, x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         spread = jnp.where(inside[None, ..., None], x[:, None, None], lowest)

@@ -28,6 +28,7 @@ from weft import _jax_compat
 from weft.core.tracebacks import WEFT
 from weft.core.workers import start_quietly
 from weft.parallel import descendants
+from weft.parallel.activity import Activity
 from weft.parallel.coordinator import Coordinator
 from weft.parallel.groups import Group, group_of
 from weft.parallel.turns import Turns
@@ -44,8 +45,6 @@ _LAST: Final = 3.0
 _ENDS: Final = 8.0
 #: seconds until the coordinator has said what is wrong, when something is
 _TOLD: Final = 5.0
-#: processor time in a second, of the process and of what it has started, that counts as doing something
-_BUSY: Final = 0.05
 #: how the names of files begin that never are the program's, those of Python, and those of packages that are installed
 _COMMAND: Final = os.path.join(sysconfig.get_path("scripts"), "weft")
 _HIDDEN: Final = (WEFT, "<frozen", "<weft", _COMMAND, *_jax_compat.JAX_FOLDERS)
@@ -130,12 +129,11 @@ class Attendance:
         return self.wait(self._begins)
 
     def _beat(self) -> None:
-        spent, idle_since = _spent(), time.monotonic()
+        activity, idle_since = Activity(), time.monotonic()
         while not self._ended.wait(_BEAT):
-            now, moment = _spent(), time.monotonic()
-            if now - spent > _BUSY * _BEAT:
+            moment = time.monotonic()
+            if activity.look():
                 idle_since = moment
-            spent = now
             inside = [(group, what, moment - since) for group, what, since in list(self._inside.values())]
             self._line.send("alive", moment - idle_since, self.place(), inside, _jax_compat.stage())
             self._unanswered += 1
@@ -396,15 +394,13 @@ class Attendance:
         return f"{self.fault}\n(rank {self.rank} has come to its end)"
 
 
-def _spent() -> float:
-    """Seconds of processor time that this process has taken, and what it has started, as far as the system tells."""
-    found = descendants.spent(os.getpid())
-    return sum(os.times()[:4]) if found is None else found
-
-
 def _leave(message: str = "") -> NoReturn:
     """End the process at once, with what it has printed and a message after it, and what it has started."""
     _say(message)
+    with contextlib.suppress(OSError):  # what the program says of the end of what it has started follows from this one
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(nowhere, stream)
     descendants.end(os.getpid(), f"{JOINED}={os.getpid()}")
     os._exit(1)
 

@@ -15,10 +15,12 @@ class Group(NamedTuple):
     Args:
         name: by which the program calls it; "" for all processes, and for what is spread over some.
         ranks: of the processes, in the order of their places.
+        kind: of the exchanges, where some have nothing to do with the others of the group either.
     """
 
     name: str
     ranks: tuple[int, ...]
+    kind: str = ""
 
     def told(self) -> str:
         """The group in messages."""
@@ -31,8 +33,8 @@ def group_of(said: Sequence[Any]) -> Group:
     Raises:
         ValueError: it is none.
     """
-    name, ranks = said
-    return Group(str(name), tuple(map(int, ranks)))
+    name, ranks, kind = said
+    return Group(str(name), tuple(map(int, ranks)), str(kind))
 
 
 def listed(ranks: Sequence[int]) -> str:

@@ -27,6 +27,8 @@ _GRACE, _ASKED = 6.0, 3.0
 _AGAIN: Final = 0.2
 #: lines of its log that are shown of a process that failed
 _SHOWN: Final = 20
+#: bytes at the end of a log in which it says what was wrong
+_END: Final = 8192
 #: what the library that exchanges data prints when it begins
 _NOISE: Final = "[Gloo] Rank "
 #: signals that end the launcher, and with it all processes: a closed terminal sends the second
@@ -253,7 +255,11 @@ class _Run:
             return 0
         self._end(signal.SIGTERM)
         for rank in late:
-            self._note(rank, fault)
+            why = "a process failed" if fault is None else fault[0]
+            self._write(rank, f"{why}\n(rank {rank} had not ended: weft launch ended it)")
+        if fault is not None:
+            for rank in [rank for rank in ended if not self._says(rank, *fault)]:
+                self._write(rank, fault[0])
         culprit = fault[1] if fault is not None and fault[1] in self.workers else [*failed, *late, *self.workers][0]
         self._report(culprit, fault)
         status = ended[culprit] if culprit in failed else 1
@@ -266,11 +272,19 @@ class _Run:
             self.line.send("seen", [rank for rank, found in spent.items() if found > self.spent.get(rank, 0) + _BUSY])
         self.spent = spent
 
-    def _note(self, rank: int, fault: tuple[str, int | None] | None) -> None:
-        """Say in the log of a process that it was ended, and why, since it did not come to do so."""
-        why = "a process failed" if fault is None else fault[0]
+    def _write(self, rank: int, what: str) -> None:
+        """Say in the log of a process what was wrong, since it did not come to do so."""
         with self.logs[rank].open("a") as log:
-            log.write(f"weft.parallel.ProcessFault: {why}\n(rank {rank} had not ended: weft launch ended it)\n")
+            log.write(f"weft.parallel.ProcessFault: {what}\n")
+
+    def _says(self, rank: int, what: str, of: int | None) -> bool:
+        """Whether the end of a log says what was wrong, in the process that raised it as Python does."""
+        first, *_ = what.splitlines()
+        error = first.partition(" raised ")[2].rpartition(" (")[0] if of == rank else ""
+        with self.logs[rank].open("rb") as log:
+            log.seek(max(log.seek(0, os.SEEK_END) - _END, 0))
+            end = log.read().decode(errors="replace")
+        return first in end or (error != "" and error.partition(": ")[0] in end)
 
     def _report(self, rank: int, fault: tuple[str, int | None] | None) -> None:
         log, status = self.logs[rank], _status(self.workers[rank])

@@ -1,16 +1,22 @@
 """Which of a process's threads exchange something with other processes, in an order that all processes have.
 
 Two threads that run at once come to the exchanges of one group in any order, and in another one in another process:
-values would be added that do not belong together. So a thread takes a group over only where that order is certain: if
-it was started after the last exchange of the thread that had the group, or has left the group to threads that ended.
+values would be added that do not belong together. So a thread takes a group over only where that order is certain, or
+where the other order is noticed in the process that has it: if it was started after the last exchange of the thread
+that had the group; if it left the group to threads that have ended; or if it must have started the one that had it,
+which has ended.
 """
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import Final
 
 from weft.parallel.groups import Group
+
+#: how the names of threads of weft's begin, which start none of the program
+_OWN: Final = "weft"
 
 
 @dataclass(slots=True)
@@ -19,6 +25,10 @@ class _Turn:
 
     thread: threading.Thread
     beside: list[threading.Thread] = field(default_factory=list)
+
+    def must_be_of(self, thread: threading.Thread) -> bool:
+        """Whether it has ended, and nobody but another thread can have started it."""
+        return not self.thread.is_alive() and all(each in (self.thread, thread) for each in self.beside)
 
 
 class Turns:
@@ -43,7 +53,7 @@ class Turns:
             turns = self._turns.setdefault(group, [])
             if not turns or turns[-1].thread is not thread:
                 self._change(turns, thread, group, what)
-            turns[-1].beside = threading.enumerate()
+            turns[-1].beside = [each for each in threading.enumerate() if not each.name.startswith(_OWN)]
 
     @staticmethod
     def _change(turns: list[_Turn], thread: threading.Thread, group: Group, what: str) -> None:
@@ -53,7 +63,7 @@ class Turns:
                 left.pop()
             allowed = left[-1].thread is thread
         else:
-            allowed = not left or thread not in left[-1].beside
+            allowed = not left or thread not in left[-1].beside or left[-1].must_be_of(thread)
             left.append(_Turn(thread))
         if not allowed:
             name = f"group {group.name!r}" if group.name else "the group of all processes"

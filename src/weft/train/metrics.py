@@ -513,7 +513,7 @@ class ROC(Metric):
         """Take one batch.
 
         Args:
-            inputs: scores, (N,) or (N, classes), and labels, (N,).
+            inputs: scores, (N,) or (N, classes), and labels, (N,); or both of one shape: a score of each label.
 
         Raises:
             ValueError: there are not two inputs, or their shapes do not fit.
@@ -521,6 +521,8 @@ class ROC(Metric):
         if len(inputs) != 2:
             raise ValueError(f"ROC takes scores and labels, not {len(inputs)} inputs")
         scores, labels = (self._convert_data(each) for each in inputs)
+        if scores.shape == labels.shape:
+            scores, labels = scores.reshape(-1), labels.reshape(-1)
         if scores.ndim not in (1, 2) or labels.ndim != 1 or len(scores) != len(labels):
             raise ValueError(f"ROC: labels of shape {labels.shape} do not fit scores of shape {scores.shape}")
         if scores.ndim == 2 and self.class_num not in (None, scores.shape[1]):

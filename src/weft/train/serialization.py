@@ -265,7 +265,7 @@ def _path_to_write(name: Any, format: str) -> Path:
         raise ValueError("save_checkpoint: ckpt_file_name must not be empty")
     if path.is_dir():
         raise IsADirectoryError(f"save_checkpoint: {path} is a folder")
-    return path if path.suffix else path.with_name(path.name + "." + format)
+    return path if path.suffix or path.name.endswith(format) else path.with_name(path.name + "." + format)
 
 
 def _named_values(caller: str, save_obj: Any) -> Iterable[tuple[str, Any]]:

@@ -96,6 +96,12 @@ for step in range(8):
             began = time.monotonic()
             sum(range(1_000_000_000))
             print("held it for", time.monotonic() - began, flush=True)
+        if how == "writes":
+            with open(sys.argv[3] + "/written", "wb") as file:
+                for _ in range(80):
+                    file.write(bytes(2048))
+                    file.flush()
+                    time.sleep(0.05)
         if how == "child_computes":
             burn = "import time\nwhile time.process_time() < 5: pass"
             subprocess.run(["timeout", "60", sys.executable, "-c", burn], check=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from concurrent import futures
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,40 @@ def check_messages_beside_reductions() -> None:
     heard, totals = in_threads(messages, lambda: [total("pair", float(i)) for i in range(20)])
     assert heard == [10.0 * other + i for i in range(20)]
     assert totals == [2.0 * i for i in range(20)]
+
+
+def check_messages_under_way_while_all_reduce() -> None:
+    other = 1 - rank
+    sent = exchanges.isend(Tensor([1.0 + rank]), other)
+    assert float(ops.AllReduce()(Tensor([2.0])).asnumpy()[0]) == 2.0 * count
+    got, handle = exchanges.irecv(Tensor([0.0]), other)
+    assert float(ops.AllReduce()(Tensor([3.0])).asnumpy()[0]) == 3.0 * count
+    sent.wait()
+    handle.wait()
+    assert float(got.asnumpy()[0]) == 1.0 + other
+
+
+def check_several_messages_at_once() -> None:
+    for batch in (exchanges.batch_isend_irecv, distributed.batch_isend_irecv):
+        given, room = Tensor([5.0 + rank]), Tensor([0.0])
+        messages = [exchanges.P2POp("isend", given, 1 - rank), exchanges.P2POp("irecv", room, 1 - rank)]
+        found = batch(messages)
+        if batch is distributed.batch_isend_irecv:
+            for handle in found:
+                handle.wait()
+            found = (Tensor(0.0), room)
+        else:
+            assert float(room.asnumpy()[0]) == 0.0
+        assert [float(each.asnumpy().sum()) for each in found] == [0.0, 6.0 - rank]
+
+
+def check_a_thread_first() -> None:
+    comm.create_group("first", everyone)
+    assert in_threads(lambda: total("first", 2.0)) == [2.0 * count]
+    assert total("first", 3.0) == 3.0 * count
+    with futures.ThreadPoolExecutor(1) as pool:
+        assert pool.submit(total, "first", 4.0).result() == 4.0 * count
+    assert total("first", 5.0) == 5.0 * count
 
 
 def check_one_thread_after_the_other() -> None:

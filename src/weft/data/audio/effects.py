@@ -262,6 +262,7 @@ class Dither(SoundOperation):
 class DetectPitchFrequency(SoundOperation):
     """The pitch over time, where the sound is most like itself after a delay."""
 
+    gives = np.float32
     takes: ClassVar[dict[str, Arg]] = {
         "sample_rate": rate(),
         "frame_time": real(0.01, "length of a piece, in seconds.", 0, above=True),

@@ -92,6 +92,8 @@ class SoundOperation(Operation):
     least: ClassVar[int] = 1
     #: whether the last dimension is of two: real and imaginary parts
     complex: ClassVar[bool] = False
+    #: the element type of the result; None for that of the samples
+    gives: ClassVar[type[np.floating[Any]] | None] = None
     #: whether integers are taken, too
     integers: ClassVar[bool] = True
     __signature__: ClassVar[inspect.Signature]
@@ -128,7 +130,7 @@ class SoundOperation(Operation):
 
     def apply(self, *columns: Any) -> Any:
         found = self.changed(columns[0], **self.given)
-        kind = columns[0].dtype
+        kind = columns[0].dtype if self.gives is None else self.gives
         if isinstance(found, tuple):
             return tuple([each.astype(kind, copy=False) for each in found])
         return found.astype(kind, copy=False)

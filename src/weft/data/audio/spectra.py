@@ -472,6 +472,7 @@ def in_decibels(values: Any, scale: ScaleType, reference: float, least: float, m
 class _Cepstrum(SoundOperation):
     """The cosine transform of the logarithm of bands of a spectrogram."""
 
+    gives = np.float32
     #: the argument with settings of the spectrogram, that with the number of coefficients, and whether for logarithms
     settings: ClassVar[tuple[str, str, str]]
 

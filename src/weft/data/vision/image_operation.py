@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -28,7 +28,31 @@ augment_error_message: Final = (
 )
 
 
-class ImageOperation(Operation):
+class OnDevice(Operation):
+    """A step of which programs say where it is computed."""
+
+    def device(self, device_target: str = "CPU") -> Self:
+        """Say on what kind of device the step is computed; images are made on the CPU, whatever it is.
+
+        Args:
+            device_target: ``"CPU"`` or ``"Ascend"``.
+
+        Raises:
+            TypeError: it is no string.
+            ValueError: it is another one.
+
+        Example:
+            >>> from weft.data import vision
+            >>> vision.Resize(4).device("CPU").size
+            4
+        """
+        checks.of_type(device_target, str, "device_target")
+        if device_target not in ("CPU", "Ascend"):
+            raise ValueError("Input device_target is not within the valid set of ['CPU', 'Ascend'].")
+        return self
+
+
+class ImageOperation(OnDevice):
     """A step on one image."""
 
     #: which images it takes, and what becomes of others

@@ -14,11 +14,11 @@ from weft.data.operation import Operation, is_pil
 from weft.data.transforms.elements import TypeCast, checked_dtype
 from weft.data.vision import on_arrays, on_pil
 from weft.data.vision.enums import ConvertMode
-from weft.data.vision.image_operation import ONLY_ARRAYS, ONLY_PIL, ImageOperation
+from weft.data.vision.image_operation import ONLY_ARRAYS, ONLY_PIL, ImageOperation, OnDevice
 from weft.data.vision.libraries import Image, cv2
 
 
-class Decode(Operation):
+class Decode(OnDevice):
     """The image that encoded bytes hold, in RGB.
 
     Args:

@@ -119,6 +119,11 @@ class LRScheduler(Described):
         self.step()
 
     @property
+    def _last_lr(self) -> list[Tensor]:
+        """The learning rates before the step, for the `get_lr` of a subclass."""
+        return self.get_last_lr()
+
+    @property
     def _rates(self) -> list[Parameter]:
         return _rates_of(self.optimizer, self.groups_num)
 

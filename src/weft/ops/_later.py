@@ -42,8 +42,9 @@ OPERATORS: Final[dict[str, str]] = {
     ),
     "weft.ops.segments": (
         "Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 SegmentMax SegmentMean SegmentMin "
-        "SegmentProd SegmentSum SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense TrilIndices "
-        "TriuIndices UnravelIndex"
+        "SegmentProd SegmentSum SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN "
+        "SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments SparseSlice "
+        "SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense TrilIndices TriuIndices UnravelIndex"
     ),
     "weft.ops.signals": (
         "Assert BartlettWindow BlackmanWindow CheckNumerics ComplexAbs CumulativeLogsumexp Eps EuclideanNorm "
@@ -51,9 +52,8 @@ OPERATORS: Final[dict[str, str]] = {
     ),
     "weft.ops.sparse_operators": (
         "SparseAdd SparseAddmm SparseConcat SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul "
-        "SparseFillEmptyRows SparseReorder SparseReshape SparseSegmentMean SparseSegmentMeanWithNumSegments "
-        "SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments "
-        "SparseSoftmax SparseSparseMaximum SparseSparseMinimum SparseSplit SparseToDenseV2 Sspaddmm"
+        "SparseFillEmptyRows SparseReorder SparseReshape SparseSoftmax SparseSparseMaximum SparseSparseMinimum "
+        "SparseSplit SparseToDenseV2 Sspaddmm"
     ),
     "weft.ops.sparse_matrices": (
         "CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor DenseToCSRSparseMatrix SparseMatrixAdd "

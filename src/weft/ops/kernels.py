@@ -206,13 +206,13 @@ def PSROIPooling(features: Any, rois: Any, *, spatial_scale: float, group_size: 
     of_type(name, FLOATS, features=features, rois=rois)
     if rois.ndim != 3 or rois.shape[1] != 5 or features.ndim != 4:
         raise ValueError(f"{name}: regions are (B, 5, N) of images (N, C, H, W), not {rois.shape} and {features.shape}")
-    count, channels, height, width = features.shape
+    _, channels, height, width = features.shape
     if channels != group_size * group_size * output_dim:
         raise ValueError(f"{name}: {channels} channels are not {output_dim} for each of {group_size}² cells")
     flat = reshape(swapaxes(rois, 1, 2), (-1, 5))
     ends = floor(flat[:, 1:] * spatial_scale + 0.5)
     across, down = (_cells(ends[:, i], ends[:, i + 2], group_size, size) for i, size in ((0, width), (1, height)))
-    images = gather(features, flat[:, 0].astype(dtypes.int32).clip(0, count - 1), 0)
+    images = gather(features, flat[:, 0].astype(dtypes.int32), 0)
     grouped = reshape(images, (-1, output_dim, group_size, group_size, height, width))
     return einsum("ndghyx,ngy,nhx->ndgh", grouped, down, across)
 

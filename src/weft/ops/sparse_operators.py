@@ -1,4 +1,4 @@
-"""Operator classes of sparse tensors given by places (n, dimensions), values (n,) and a shape, and of sparse segments.
+"""Operator classes of sparse tensors given by places (n, dimensions), values (n,) and a shape.
 
 Values flow through operations and can be differentiated; where the size of a result depends on places, these must be
 known before a graph runs.
@@ -95,84 +95,6 @@ def united(
 def summed(values: Tensor, positions: np.ndarray[Any, Any], count: int) -> Tensor:
     """As many numbers as said, the sums of the values at each position."""
     return unsorted_segment_sum(values, Tensor(positions.astype(np.int64)), count)
-
-
-# -- segments ----------------------------------------------------------------------------------------------------------
-
-
-def _means(sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.maximum(sizes, 1)
-
-
-def _roots(sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.sqrt(np.maximum(sizes, 1))
-
-
-def _segments(
-    kind: str, divisors: Callable[..., Any] | None, what: str, numbered: bool = False, gaps: bool = False
-) -> type:
-    """Declare the operator of rows that are taken and reduced by segments.
-
-    Args:
-        kind: what its name ends in.
-        divisors: what sums are divided by, of the sizes of segments.
-        what: how it reduces.
-        numbered: whether the number of segments is given.
-        gaps: whether there may be segments of no rows; ids are of the type of indices then.
-    """
-    name = f"SparseSegment{kind}"
-
-    def reduced(x: Any, indices: Any, segment_ids: Any, wanted: int | None) -> Tensor:
-        of_type(name, INTEGERS + FLOATS if divisors is None else FLOATS, x=x)
-        of_type(name, INDICES, indices=indices)
-        of_type(name, (indices.dtype,) if gaps else INDICES, segment_ids=segment_ids)
-        if x.ndim < 1 or indices.ndim != 1 or indices.shape != segment_ids.shape or not indices.size:
-            raise ValueError(
-                f"{name}: indices of shape {indices.shape} and ids of shape {segment_ids.shape} must be as many, and "
-                f"at least one, and x must have rows, not shape {x.shape}"
-            )
-        ids = known(name, segment_ids)
-        apart = np.diff(ids)
-        if ids[0] < 0 or (apart < 0).any():
-            raise ValueError(f"{name}: ids must be sorted and not negative")
-        if not (numbered or gaps) and (ids[0] or (apart > 1).any()):
-            raise ValueError(f"{name}: ids must start from 0 and leave no number out")
-        count = int(ids[-1]) + 1 if wanted is None else wanted
-        if ids[-1] >= count:
-            raise ValueError(f"{name}: there are {count} segments, which id {ids[-1]} is past")
-        inside(name, indices, x.shape[0])
-        sums = summed(gather(x, indices, 0), ids, count)
-        if divisors is None:
-            return sums
-        sizes = divisors(np.bincount(ids, minlength=count)).reshape(-1, *[1] * (x.ndim - 1))
-        return sums / Tensor(sizes, x.dtype)
-
-    if numbered:
-
-        def compute(x: Any, indices: Any, segment_ids: Any, num_segments: Any) -> Tensor:
-            if isinstance(num_segments, Tensor):
-                of_type(name, INDICES, num_segments=num_segments)
-            counts = numbers(num_segments)
-            if len(counts) != 1 or counts[0] < 1:
-                raise ValueError(f"{name}: num_segments must be a positive number, not {counts}")
-            return reduced(x, indices, segment_ids, counts[0])
-
-    else:
-
-        def compute(x: Any, indices: Any, segment_ids: Any) -> Tensor:  # type: ignore[misc]
-            return reduced(x, indices, segment_ids, None)
-
-    compute.__doc__ = f"{what} of the rows that are taken for each segment, of sorted ids."
-    return operator_class(name, compute)
-
-
-SparseSegmentSum = _segments("Sum", None, "Sums")
-SparseSegmentSumWithNumSegments = _segments("SumWithNumSegments", None, "Sums", numbered=True)
-SparseSegmentMean = _segments("Mean", _means, "Means", gaps=True)
-SparseSegmentMeanWithNumSegments = _segments("MeanWithNumSegments", _means, "Means", numbered=True)
-_SCALED: Final = "Sums, divided by the roots of their numbers,"
-SparseSegmentSqrtN = _segments("SqrtN", _roots, _SCALED)
-SparseSegmentSqrtNWithNumSegments = _segments("SqrtNWithNumSegments", _roots, _SCALED, numbered=True)
 
 
 # -- with dense tensors ------------------------------------------------------------------------------------------------

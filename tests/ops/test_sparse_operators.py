@@ -193,6 +193,18 @@ def test_documented_answers(number: int) -> None:
         assert found.asnumpy().tolist() == expected
 
 
+def test_tensors_without_values() -> None:
+    none, places, ones = Tensor(np.zeros(0)), i(np.zeros((0, 2))), Tensor(np.ones((3, 2)))
+    rows = i([2, 3]), i([0, 0]), i([0, 0, 0]), i([]), none
+    assert P.SparseToDenseV2()(places, SHAPE, none, Tensor(1.0, none.dtype)).asnumpy().sum() == 9
+    assert P.SparseReorder()(places, none, SHAPE)[1].shape == (0,)
+    assert P.SparseSoftmax()(places, none, SHAPE).shape == (0,)
+    assert P.SparseMatrixMatMul()(*rows, ones).asnumpy().tolist() == [[0, 0], [0, 0]]
+    assert P.SparseMatrixTranspose()(*rows)[2].asnumpy().tolist() == [0] * 4
+    assert P.SetSize()(places, i([]), SHAPE).asnumpy().tolist() == [0, 0, 0]
+    assert P.RaggedTensorToSparse(weft.int64)((i([0, 0, 0]),), none)[2].asnumpy().tolist() == [2, 0]
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -14,6 +14,9 @@ TYPES = {
     "i8": np.int64, "u1": np.uint8, "b": np.bool_, "c8": np.complex64,
 }  # fmt: skip
 
+#: files of operators that have some which `ops` does not offer
+_FILES = ("math_ops", "nn_ops", "random_ops", "sparse_ops")
+
 
 def array(name: str, *shape: int, seed: int = 0, low: float = -3.0, high: float = 3.0) -> Any:
     """Numbers between `low` and `high` that depend on the arguments only."""
@@ -146,5 +149,7 @@ def names() -> dict[str, Any]:
         "bij": importlib.import_module("mindspore.nn.probability.bijector"),
         "xoptim": xoptim, "sched": sched, "train": importlib.import_module("mindspore.train"),
         "vision": dataset.vision, "transforms": dataset.transforms, "text": dataset.text,
+        **{name: importlib.import_module(f"mindspore.ops.operations.{name}") for name in _FILES},
+        "ag": importlib.import_module("mindspore.ops.auto_generate"),
         "array": array, "like": ShapeOnly, "inf": float("inf"), "nan": float("nan"),
     }  # fmt: skip

@@ -184,7 +184,7 @@ _FILES: Final[dict[str, str]] = {
     "mindspore.nn.wrap": "cell_wrapper grad_reducer loss_scale",
     "mindspore.numpy": "array_creations array_ops dtypes logic_ops math_ops utils",
     "mindspore.ops.operations": (
-        "_infer_ops _inner_ops _rl_inner_ops _scalar_ops "
+        "_grad_ops _infer_ops _inner_ops _rl_inner_ops _scalar_ops "
         "array_ops comm_ops control_ops custom_ops debug_ops image_ops inner_ops linalg_ops "
         "math_ops nn_ops other_ops random_ops sparse_ops spectral_ops"
     ),
@@ -481,6 +481,8 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.nn.probability.gammas": "*",
         },
         "mindspore.nn.probability.bijector": {"weft.nn.probability.bijector": "*"},
+        "mindspore.nn.grad": {"weft.nn": "Jvp Vjp"},
+        "mindspore.nn.grad.cell_grad": {"weft.nn": "Jvp Vjp"},
         "mindspore.nn.metrics": {"weft.train": f"{_METRICS} get_metrics"},
         "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},

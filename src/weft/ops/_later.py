@@ -16,6 +16,10 @@ OPERATORS: Final[dict[str, str]] = {
         "Eig Geqrf Lstsq LuSolve LuUnpack MatrixLogarithm MatrixSolveLs MatrixTriangularSolve Orgqr Ormqr Qr "
         "TridiagonalMatMul"
     ),
+    "weft.ops.kernels": (
+        "AddV2 DeformableOffsets HSigmoidGrad MaximumGrad MinimumGrad NPUClearFloatStatusV2 NPUGetFloatStatusV2 "
+        "PReLUGrad PSROIPooling Uniform"
+    ),
     "weft.ops.labels": (
         "CTCGreedyDecoder CTCLossV2 CombinedNonMaxSuppression EditDistance MultiMarginLoss MultilabelMarginLoss "
         "NoRepeatNGram NonMaxSuppressionV3 NonMaxSuppressionWithOverlaps TripletMarginLoss"
@@ -38,12 +42,27 @@ OPERATORS: Final[dict[str, str]] = {
     ),
     "weft.ops.segments": (
         "Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 SegmentMax SegmentMean SegmentMin "
-        "SegmentProd SegmentSum SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense TrilIndices "
-        "TriuIndices UnravelIndex"
+        "SegmentProd SegmentSum SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN "
+        "SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments SparseSlice "
+        "SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense TrilIndices TriuIndices UnravelIndex"
     ),
     "weft.ops.signals": (
         "Assert BartlettWindow BlackmanWindow CheckNumerics ComplexAbs CumulativeLogsumexp Eps EuclideanNorm "
         "FFTWithSize GLU HammingWindow LerpScalar LogSoftmaxExt NuclearNorm Pdist Roll STFT"
+    ),
+    "weft.ops.sparse_operators": (
+        "SparseAdd SparseAddmm SparseConcat SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul "
+        "SparseFillEmptyRows SparseReorder SparseReshape SparseSoftmax SparseSparseMaximum SparseSparseMinimum "
+        "SparseSplit SparseToDenseV2 Sspaddmm"
+    ),
+    "weft.ops.sparse_matrices": (
+        "CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor DenseToCSRSparseMatrix SparseMatrixAdd "
+        "SparseMatrixMatMul SparseMatrixNNZ SparseMatrixSoftmax SparseMatrixSparseMatMul SparseMatrixTranspose "
+        "SparseTensorToCSRSparseMatrix"
+    ),
+    "weft.ops.ragged": (
+        "DenseToDenseSetOperation DenseToSparseSetOperation RaggedTensorToSparse RaggedTensorToTensor SetSize "
+        "SparseCountSparseOutput"
     ),
     "weft.ops.special": "BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc",
     "weft.ops.windows": (

@@ -166,7 +166,7 @@ def _deformed_samples() -> list[Sample]:
 
 
 @op("DeformedColumns", classes=(), samples=_deformed_samples)
-def _deformed(
+def deformed(
     x: Any,
     offsets: Any,
     *,
@@ -277,7 +277,7 @@ def deformable_conv2d(
         or moved.shape != (batch, 3 * deformable_groups * elements, *size)
     ):
         raise ValueError(f"{name}: shapes {given.shape}, {kernels.shape} and {moved.shape} do not fit")
-    found = _deformed(given, moved, kernel_size, strides[2:], padding, dilations[2:], deformable_groups)
+    found = deformed(given, moved, kernel_size, strides[2:], padding, dilations[2:], deformable_groups)
     parts = found.reshape((batch, groups, channels // groups * elements, size[0] * size[1]))
     product = kernels.reshape((groups, kernels.shape[0] // groups, -1)) @ parts
     result = product.reshape((batch, kernels.shape[0], *size))

@@ -24,6 +24,7 @@ from weft.ops.gather import (
 from weft.ops.index import getitem
 from weft.ops.select import masked_fill, where
 from weft.ops.shape import reshape, swapaxes
+from weft.ops.sparse_operators import FLOATS, INDICES, INTEGERS, inside, known, of_type, summed
 
 # -- segments ----------------------------------------------------------------------------------------------------------
 
@@ -59,6 +60,84 @@ SegmentMean = operator_class("SegmentMean", _segments("SegmentMean", unsorted_se
 SegmentMax = operator_class("SegmentMax", _segments("SegmentMax", unsorted_segment_max, 0))
 SegmentMin = operator_class("SegmentMin", _segments("SegmentMin", unsorted_segment_min, 0))
 SegmentProd = operator_class("SegmentProd", _segments("SegmentProd", unsorted_segment_prod, 1))
+
+
+# -- segments of rows that are taken -----------------------------------------------------------------------------------
+
+
+def _means(sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.maximum(sizes, 1)
+
+
+def _roots(sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.sqrt(np.maximum(sizes, 1))
+
+
+def _of_taken(
+    kind: str, divisors: Callable[..., Any] | None, what: str, numbered: bool = False, gaps: bool = False
+) -> type:
+    """Declare the operator of rows that are taken and reduced by segments.
+
+    Args:
+        kind: what its name ends in.
+        divisors: what sums are divided by, of the sizes of segments.
+        what: how it reduces.
+        numbered: whether the number of segments is given.
+        gaps: whether there may be segments of no rows; ids are of the type of indices then.
+    """
+    name = f"SparseSegment{kind}"
+
+    def reduced(x: Any, indices: Any, segment_ids: Any, wanted: int | None) -> Tensor:
+        of_type(name, INTEGERS + FLOATS if divisors is None else FLOATS, x=x)
+        of_type(name, INDICES, indices=indices)
+        of_type(name, (indices.dtype,) if gaps else INDICES, segment_ids=segment_ids)
+        if x.ndim < 1 or indices.ndim != 1 or indices.shape != segment_ids.shape or not indices.size:
+            raise ValueError(
+                f"{name}: indices of shape {indices.shape} and ids of shape {segment_ids.shape} must be as many, and "
+                f"at least one, and x must have rows, not shape {x.shape}"
+            )
+        ids = known(name, segment_ids)
+        apart = np.diff(ids)
+        if ids[0] < 0 or (apart < 0).any():
+            raise ValueError(f"{name}: ids must be sorted and not negative")
+        if not (numbered or gaps) and (ids[0] or (apart > 1).any()):
+            raise ValueError(f"{name}: ids must start from 0 and leave no number out")
+        count = int(ids[-1]) + 1 if wanted is None else wanted
+        if ids[-1] >= count:
+            raise ValueError(f"{name}: there are {count} segments, which id {ids[-1]} is past")
+        inside(name, indices, x.shape[0])
+        sums = summed(gather(x, indices, 0), ids, count)
+        if divisors is None:
+            return sums
+        sizes = divisors(np.bincount(ids, minlength=count)).reshape(-1, *[1] * (x.ndim - 1))
+        return sums / Tensor(sizes, x.dtype)
+
+    if numbered:
+
+        def compute(x: Any, indices: Any, segment_ids: Any, num_segments: Any) -> Tensor:
+            if isinstance(num_segments, Tensor):
+                of_type(name, INDICES, num_segments=num_segments)
+            counts = numbers(num_segments)
+            if len(counts) != 1 or counts[0] < 1:
+                raise ValueError(f"{name}: num_segments must be a positive number, not {counts}")
+            return reduced(x, indices, segment_ids, counts[0])
+
+    else:
+
+        def compute(x: Any, indices: Any, segment_ids: Any) -> Tensor:  # type: ignore[misc]
+            return reduced(x, indices, segment_ids, None)
+
+    compute.__doc__ = f"{what} of the rows that are taken for each segment, of sorted ids."
+    return operator_class(name, compute)
+
+
+SparseSegmentSum = _of_taken("Sum", None, "Sums")
+SparseSegmentSumWithNumSegments = _of_taken("SumWithNumSegments", None, "Sums", numbered=True)
+SparseSegmentMean = _of_taken("Mean", _means, "Means", gaps=True)
+SparseSegmentMeanWithNumSegments = _of_taken("MeanWithNumSegments", _means, "Means", numbered=True)
+_SCALED: Final = "Sums, divided by the roots of their numbers,"
+SparseSegmentSqrtN = _of_taken("SqrtN", _roots, _SCALED)
+SparseSegmentSqrtNWithNumSegments = _of_taken("SqrtNWithNumSegments", _roots, _SCALED, numbered=True)
 
 
 # -- places and values -------------------------------------------------------------------------------------------------

@@ -327,6 +327,14 @@ class Cell(State, Remarks, Hookable):
             old is not value or isinstance(value, (Parameter, Cell, ParameterTuple)) or name == "bprop"
         ):
             state["_version"] = _next_version(state)
+        if self._operator_names and name in self._operator_names:
+            self._operator_set(name)
+
+    #: attributes that a layer computes with when a program sets them, see `weft.nn.declared.with_operators`
+    _operator_names: ClassVar[frozenset[str]] = frozenset()
+
+    def _operator_set(self, name: str) -> None:
+        """A program has set one of them."""
 
     def __delattr__(self, name: str) -> None:
         state = self.__dict__
@@ -416,10 +424,9 @@ class Cell(State, Remarks, Hookable):
         _check_name(self, child_name, "_cells", True)
         if child_cell is not None and not isinstance(child_cell, Cell):
             raise TypeError(f"insert_child_to_cell: {child_name!r} must be a Cell, not {type(child_cell).__name__}")
-        if child_cell is not None:
-            self._register_cell(child_name, child_cell)
-        else:
-            self._cells[child_name] = None
+        if child_cell is self:
+            raise ValueError(f"insert_child_to_cell: {child_name!r}: a cell cannot hold itself")
+        self._cells[child_name] = child_cell  # its parameters keep their names, as in MindSpore
         self.__dict__[child_name] = child_cell
         self._count_change()
 

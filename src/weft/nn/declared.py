@@ -256,6 +256,22 @@ def _compute_with(layer: weakref.ref[Any], name: str, operator: Any) -> None:
     cell.construct = types.MethodType(through, cell)
 
 
+def _compute_with_own(cell: Any, name: str) -> None:
+    """Let a layer compute with an operator that a program has set; where it does not, a warning says so."""
+    kind = type(cell)
+    if not kind.construct.__module__.startswith("weft."):
+        return  # the program's own `construct` calls it
+    through = getattr(kind, "_with_own", None)
+    if through is None:
+        warnings.warn(
+            f"{kind.__name__}.{name} says nothing: {kind.__name__} does not compute with this operator; write a "
+            "construct of your own that does",
+            stacklevel=3,
+        )
+        return
+    cell.construct = types.MethodType(through, cell)
+
+
 def with_inputs_spread(*names: str) -> Callable[[Any, Any], Any]:
     """How a layer computes whose operators say only how its input and its result are spread.
 
@@ -293,10 +309,16 @@ def with_operators(**makers: Callable[[Any], Any]) -> Callable[[_Class], _Class]
 
     def decorate(cls: _Class) -> _Class:
         for name, make in makers.items():
-            setattr(cls, name, _Operator(name, make))
+            _set_operator(cls, name, make)
         return cls
 
     return decorate
+
+
+def _set_operator(cls: Any, name: str, make: Callable[[Any], Any]) -> None:
+    setattr(cls, name, _Operator(name, make))
+    cls._operator_names = cls._operator_names | {name}
+    cls._operator_set = _compute_with_own
 
 
 # -- operations as cells ---------------------------------------------------------------------------------------
@@ -333,8 +355,9 @@ class Applied(Cell):
             cls.construct = _applying(operation, names)  # type: ignore[method-assign]
             cls.construct.__qualname__ = f"{cls.__qualname__}.construct"
             name = operation.__name__
-            setattr(cls, name, _Operator(name, lambda layer: _OfLayer(layer, operation, names)))
+            _set_operator(cls, name, lambda layer: _OfLayer(layer, operation, names))
             cls._by_operators = with_inputs_spread(name)  # type: ignore[attr-defined]
+            cls._with_own = lambda self, x: getattr(self, name)(x)  # type: ignore[attr-defined]
         super().__init_subclass__(**kwargs)
 
 

@@ -102,11 +102,15 @@ class _Compared(LossBase):
             names = [name for name in operation.__code__.co_varnames[2:] if name in kept]
             settings = attrgetter(*names)
             several = len(names) > 1
+            place = names.index("reduction") if "reduction" in names else None
 
             def construct(self: LossBase, logits: Tensor, labels: Tensor) -> Tensor:
                 if not isinstance(logits, Tensor) or not isinstance(labels, Tensor):
                     _require_tensors(type(self).__name__, logits, labels)
                 found = settings(self)
+                if place is not None and type(self).get_loss is not LossBase.get_loss:  # the program's
+                    each = found if several else (found,)
+                    return self.get_loss(operation(logits, labels, *each[:place], "none", *each[place + 1 :]))
                 return operation(logits, labels, *found) if several else operation(logits, labels, found)
 
             construct.__qualname__ = f"{cls.__qualname__}.construct"

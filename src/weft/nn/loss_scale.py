@@ -250,13 +250,21 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def construct(self, *inputs: Any) -> Any:
         scale = current_value(self.scale_sense)
+        status, scale = self.start_overflow_check(scale, scale)
         loss, grads = loss_and_gradients(self.network, self.weights, inputs, scale)
         grads = self.grad_reducer(apply(UNSCALE, (scale, *grads)))
-        finite = apply(ALL_FINITE, tuple(grads))
+        condition = self.get_overflow_status(status, grads)
+        finite = self._none_of(self.process_loss_scale(condition))
         targets = self.optimizer.targets
         before = [current_value(target) for target in targets]
         self.optimizer(grads)
         chosen = apply(SELECT_MANY, (finite, *targets, *before))
         for target, value in zip(targets, chosen, strict=True):
             target.rebind(value)
-        return loss, self.process_loss_scale(finite.logical_not()), scale
+        return loss, condition, scale
+
+    @staticmethod
+    def _none_of(overflow: Any) -> Tensor:
+        """Whether a step is done, from what says that it overflowed."""
+        found = overflow if isinstance(overflow, Tensor) else Tensor(bool(overflow))
+        return found.reshape(()).astype(dtypes.bool_).logical_not()

@@ -88,7 +88,7 @@ class Dense(Cell):
         self.activation_flag = self.activation is not None
 
     def construct(self, x: Tensor) -> Tensor:
-        out = dense(x, self.weight, self.bias)
+        out = dense(x, self.weight, self.bias if self.has_bias else None)
         return self.activation(out) if self.activation_flag else out
 
     def _by_operators(self, x: Tensor) -> Tensor:
@@ -98,6 +98,8 @@ class Dense(Cell):
             out = self.bias_add(out, self.bias)
         out = self.reshape(out, (*shape[:-1], self.out_channels))
         return self.activation(out) if self.activation_flag else out
+
+    _with_own = _by_operators
 
     def extend_repr(self) -> str:
         text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
@@ -182,6 +184,9 @@ class Dropout(_Basic, shows=("Dropout(p=0.5)(weft.Tensor([1.0, 2.0]))", "[1. 2.]
         return dropout(x, self.p, True)
 
     _by_operators = with_inputs_spread("dropout")
+
+    def _with_own(self, x: Tensor) -> Any:
+        return self.dropout(x)[0] if self.training and self.p else x
 
     def extend_repr(self) -> str:
         return f"p={self.p}"

@@ -102,8 +102,13 @@ class SequentialCell(_Ordered):
 
     @property
     def cell_list(self) -> list[Cell]:
-        """The cells in order."""
+        """The cells in order; set to others, they take the names of those before where they are as many."""
         return self._list()
+
+    @cell_list.setter
+    def cell_list(self, cells: Any) -> None:
+        found = [_check_cell(type(self).__name__, cell) for cell in cells]
+        self._store(found, list(self._cells) if len(found) == len(self._cells) else None)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):

@@ -116,6 +116,10 @@ class _Conv(Described, Cell):
             bound = 1 / math.sqrt(math.prod(shape[1:]))
             self.bias = Parameter(make_weight(bias_init, (out_channels,), dtype, Uniform(bound)), name="bias")
 
+    def _bias_now(self) -> Any:
+        """The bias, where the layer has one now."""
+        return self.bias if self.has_bias else None
+
     def extend_repr(self) -> str:
         return (
             f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, "
@@ -141,13 +145,15 @@ class Conv2d(_Conv, shows=("3, 8, 3", "(1, 3, 5, 5)", "(1, 8, 5, 5)")):
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.convolve(
-            "Conv2d", 2, x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group,
-            self.data_format,
+            "Conv2d", 2, x, self.weight, self._bias_now(), self.stride, self.pad_mode, self.padding, self.dilation,
+            self.group, self.data_format,
         )  # fmt: skip
 
     def _by_operators(self, x: Tensor) -> Tensor:
         out = self.conv2d(x, self.weight)
-        return out if self.bias is None else self.bias_add(out, self.bias)
+        return self.bias_add(out, self.bias) if self.has_bias else out
+
+    _with_own = _by_operators
 
 
 @with_operators(conv2d=_flat_convolution)
@@ -158,7 +164,8 @@ class Conv1d(_Conv, rank=1, shows=("3, 8, 3", "(1, 3, 5)", "(1, 8, 5)")):
 
     def construct(self, x: Tensor) -> Tensor:
         weight = squeeze(self.weight, 2)
-        return ops.conv1d(x, weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+        settings = self.stride, self.pad_mode, self.padding, self.dilation, self.group
+        return ops.conv1d(x, weight, self._bias_now(), *settings)
 
 
 @with_operators(conv3d=lambda layer: operations.Conv3D(layer.out_channels, **_settings(layer)))
@@ -174,12 +181,14 @@ class Conv3d(_Conv, rank=3, shows=("1, 2, 3", "(1, 1, 3, 3, 3)", "(1, 2, 3, 3, 3
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.conv3d(
-            x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
+            x, self.weight, self._bias_now(), self.stride, self.pad_mode, self.padding, self.dilation, self.group
         )
 
     def _by_operators(self, x: Tensor) -> Tensor:
         out = self.conv3d(x, self.weight)
-        return out if self.bias is None else self.bias_add(out, self.bias)
+        return self.bias_add(out, self.bias) if self.has_bias else out
+
+    _with_own = _by_operators
 
 
 @with_operators(conv2d_transpose=lambda layer: operations.Conv2DTranspose(layer.in_channels, **_settings(layer)))
@@ -214,7 +223,7 @@ class Conv2dTranspose(_Conv, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.conv_transpose2d(
-            x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.group, self.dilation,
+            x, self.weight, self._bias_now(), self.stride, self.padding, self.output_padding, self.group, self.dilation,
             self.pad_mode,
         )  # fmt: skip
 
@@ -228,7 +237,7 @@ class Conv1dTranspose(_Conv, rank=1, transposed=True, shows=("3, 8, 3, stride=2"
     def construct(self, x: Tensor) -> Tensor:
         weight = squeeze(self.weight, 2)
         return ops.conv_transpose1d(
-            x, weight, self.bias, self.stride, self.padding, 0, self.group, self.dilation, self.pad_mode
+            x, weight, self._bias_now(), self.stride, self.padding, 0, self.group, self.dilation, self.pad_mode
         )
 
 
@@ -254,4 +263,4 @@ class Conv3dTranspose(
         out = ops.conv3d_transpose(
             x, self.weight, self.pad_mode, self.padding, self.stride, self.dilation, self.group, self.output_padding
         )
-        return out if self.bias is None else out + self.bias.reshape((-1, 1, 1, 1))
+        return out + self.bias.reshape((-1, 1, 1, 1)) if self.has_bias else out

@@ -16,6 +16,7 @@ from weft.ops import operations
 from weft.ops._checks import one_of
 from weft.ops.embedding import embedding, one_hot
 from weft.ops.matmul import matmul
+from weft.ops.shape import reshape
 from weft.parallel.modes import is_in_auto_parallel_mode
 from weft.parallel.strategies import spread
 
@@ -92,6 +93,15 @@ class Embedding(Cell):
     def _by_operators(self, ids: Tensor) -> Tensor:
         return _spread_rows(self, self.gather, ids, self._rows)
 
+    def _with_own(self, ids: Tensor) -> Tensor:
+        flat = self.reshape_flat(ids, (-1,))
+        if self.use_one_hot:
+            hot = self.one_hot(flat, self.vocab_size, Tensor(1, self.dtype), Tensor(0, self.dtype))
+            rows = self.array_mul(hot, self.embedding_table)
+        else:
+            rows = self.gather(self.embedding_table, flat, 0)
+        return reshape(rows, (*ids.shape, self.embedding_size))
+
     def _rows(self, table: Any, ids: Tensor) -> Tensor:
         if not self.use_one_hot:
             return embedding(ids, table, self.padding_idx)
@@ -161,6 +171,10 @@ class EmbeddingLookup(Cell):
 
     def _by_operators(self, indices: Tensor) -> Tensor:
         return _spread_rows(self, self.gatherv2, indices, self._rows)
+
+    def _with_own(self, indices: Tensor) -> Tensor:
+        found = self.embeddinglookup if "embeddinglookup" in self.__dict__ else self.gatherv2
+        return found(self.embedding_table, indices, 0)
 
     def _rows(self, table: Any, indices: Tensor) -> Tensor:
         return embedding(indices, table, max_norm=self.max_norm)

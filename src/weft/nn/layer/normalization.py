@@ -96,6 +96,11 @@ class _BatchNorm(Described, Cell):
             x, self.moving_mean, self.moving_variance, self.gamma, self.beta, False, 0.0, self.eps, self.data_format
         )
 
+    def _with_own(self, x: Tensor) -> Tensor:
+        chosen = self.use_batch_statistics
+        operator = self.bn_train if (self.training if chosen is None else chosen) else self.bn_infer
+        return operator(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
+
     def extend_repr(self) -> str:
         return (
             f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, "

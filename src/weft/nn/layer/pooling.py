@@ -103,6 +103,9 @@ class MaxPool2d(_MaxPool, shows=("2, 2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[4.
 
     _by_operators = with_inputs_spread("max_pool")
 
+    def _with_own(self, x: Tensor) -> Any:
+        return self.max_pool(x)
+
 
 class MaxPool3d(_MaxPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[2.]]]]]")):
     """Maxima of windows over three dimensions.
@@ -153,6 +156,9 @@ class AvgPool2d(_AvgPool, shows=("2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[2.5]]
     """
 
     _by_operators = with_inputs_spread("avg_pool")
+
+    def _with_own(self, x: Tensor) -> Any:
+        return self.avg_pool(x)
 
 
 class AvgPool3d(_AvgPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[1.5]]]]]")):

@@ -103,8 +103,7 @@ class Optimizer(Cell):
         if groups is None:
             chosen = _checked_parameters(parameters)
             for param in chosen:
-                decays = "beta" not in param.name and "gamma" not in param.name
-                self._plan.append((default_rate, default_decay if decays else 0.0, False))
+                self._plan.append((default_rate, default_decay if _decays(param) else 0.0, False))
         else:
             for number, group in enumerate(groups):
                 rate = default_rate if "lr" not in group else self._add_rate(group["lr"], f"group{number}_lr")
@@ -131,11 +130,14 @@ class Optimizer(Cell):
         self.dynamic_lr = any(_is_dynamic(rate) for rate in self._rates)
         self.dynamic_weight_decay = bool(self._decays)
         self.grad_centralization = any(centralised for _, _, centralised in self._plan)
+        self._may_decay = tuple(self.is_group or _decays(param) for param in chosen)
         self.exec_weight_decay = any(decay != 0.0 for _, decay, _ in self._plan)
         self.decay_flags = tuple(decay != 0.0 for _, decay, _ in self._plan)
         # a plain attribute: the rates are registered already
         rates = [_Rates(rate) if isinstance(rate, Parameter) and rate.ndim else rate for rate in self._rates]
         self.__dict__["learning_rate"] = tuple(rates[r] for r, _, _ in self._plan) if self.is_group_lr else rates[0]
+        #: what a program may set to something else
+        self.__dict__["_made_with"] = self.learning_rate, self.weight_decay
         self.hyper_map, self.map_ = HyperMap(), Map()
         self.optim_filter = (True,) * self.param_length
         self.use_parallel = False
@@ -208,13 +210,23 @@ class Optimizer(Cell):
             return rate
         return apply(_RATE_AT, (rate, self.global_step))
 
+    def _decay_now(self, decay: Any) -> Tensor:
+        """A weight decay at the current step, as a 0-dimensional tensor."""
+        found = decay(self.global_step) if isinstance(decay, Cell) else decay
+        return found.reshape(()) if isinstance(found, Tensor) else Tensor(float(found), dtypes.float32)
+
     def get_lr(self) -> Any:
         """The learning rate of the current step; with group rates, a tuple with one for each parameter."""
+        if _is_other(self.learning_rate, self._made_with[0]):
+            now = [self._rate_now(self.learning_rate_operand(rate)) for rate in _each(self.learning_rate)]
+            return tuple(now) if isinstance(self.learning_rate, (tuple, list)) else now[0]
         now = [self._rate_now(rate) for rate in self._rates]
         return tuple(now[r] for r, _, _ in self._plan) if self.is_group_lr else now[0]
 
     def get_weight_decay(self) -> Any:
         """The weight decay of the current step; with groups, a tuple with one for each parameter."""
+        if _is_other(self.weight_decay, self._made_with[1]):
+            return self._decay_now(self.weight_decay) if isinstance(self.weight_decay, Cell) else self.weight_decay
         now = [decay(self.global_step) for decay in self._decays]
         found = [now[d[0]] if isinstance(d, tuple) else d for _, d, _ in self._plan]
         if self.is_group:
@@ -254,7 +266,7 @@ class Optimizer(Cell):
             raise ValueError(f"target must be 'CPU', 'GPU' or 'Ascend', not {value!r}")
         self.__dict__["_target"] = value
 
-    # -- parts for optimizers written by users -------------------------------------------------------------
+    # -- parts for optimizers written by users; a step calls those that a subclass has of its own ----------
 
     def flatten_gradients(self, gradients: Any) -> Any:
         """Return the gradients (kept for programs that fuse them by hand).
@@ -270,9 +282,10 @@ class Optimizer(Cell):
         Args:
             gradients: one for each parameter.
         """
-        now = [decay(self.global_step) for decay in self._decays]
+        _, decays, plan = self._as_set()
+        now = [self._decay_now(decay) for decay in decays]
         found = []
-        for param, gradient, (_, decay, _) in zip(self.parameters, gradients, self._plan, strict=True):
+        for param, gradient, (_, decay, _) in zip(self.parameters, gradients, plan, strict=True):
             share = now[decay[0]] if isinstance(decay, tuple) else decay
             # the scale is divided out afterwards, from the decay too
             applies = isinstance(decay, tuple) or decay != 0.0
@@ -372,6 +385,34 @@ class Optimizer(Cell):
         """
         raise NotImplementedError
 
+    def _as_set(self) -> tuple[list[Any], list[Any], list[tuple[int, Any, bool]]]:
+        """The rates, decays and plan of a step: those that the optimizer was made with, or what the program has set, or
+        what the methods of a subclass give.
+        """
+        rates, decays, plan = self._rates, self._decays, self._plan
+        rate, decay = self._made_with
+        own, count = type(self).get_lr is not Optimizer.get_lr, len(plan)
+        if own or _is_other(self.learning_rate, rate):
+            rates = _each(self.get_lr() if own else self.learning_rate)
+            plan = [(i if len(rates) == count > 1 else 0, d, c) for i, (_, d, c) in enumerate(plan)]
+        own = type(self).get_weight_decay is not Optimizer.get_weight_decay
+        if own or _is_other(self.weight_decay, decay):
+            decays = _each(self.get_weight_decay() if own else self.weight_decay)
+            indices = [i if len(decays) == count > 1 else 0 for i in range(count)]
+            chosen = zip(plan, indices, self._may_decay, strict=True)
+            plan = [(r, (i,) if may else 0.0, c) for (r, _, c), i, may in chosen]
+        return rates, decays, plan
+
+    def _changes_gradients(self) -> bool:
+        """Whether a subclass has methods of its own for what becomes of gradients."""
+        cls = type(self)
+        return (
+            cls.decay_weight is not Optimizer.decay_weight
+            or cls.scale_grad is not Optimizer.scale_grad
+            or cls.gradients_centralization is not Optimizer.gradients_centralization
+            or cls.flatten_gradients is not Optimizer.flatten_gradients
+        )
+
     def construct(self, gradients: Any) -> Any:
         cls = type(self)
         if cls.update is Optimizer.update:
@@ -384,13 +425,22 @@ class Optimizer(Cell):
         states = [getattr(self, slot) for slot, _, _ in self.slots]
         numbers = [self.global_step, *[getattr(self, name) for name in self.scalars]]
         gradients = arrange(self.parameters, states, numbers, gradients)
-        rates = [self.learning_rate_operand(rate) for rate in self._rates]
-        decays = [decay(self.global_step).reshape(()) for decay in self._decays]
+        given_rates, given_decays, every = self._as_set()
+        loss_scale = self.loss_scale
+        if self._changes_gradients():
+            gradients = self.flatten_gradients(gradients)
+            if self.decay_in_gradient:
+                gradients = self.decay_weight(gradients)
+            gradients = self.scale_grad(self.gradients_centralization(gradients))
+            loss_scale = 1.0
+            every = [(r, 0.0 if self.decay_in_gradient else d, False) for r, d, _ in every]
+        rates = [self.learning_rate_operand(rate) for rate in given_rates]
+        decays = [self._decay_now(decay) for decay in given_decays]
         settings = self._checked_settings()
         for chosen in stages_of(self.parameters):
             held = [slot[i] for slot in (self.parameters, *states) for i in chosen]
-            plan = tuple([self._plan[i] for i in chosen])
-            layout = (len(chosen), len(self.slots), len(rates), len(decays), plan, self.loss_scale)
+            plan = tuple([every[i] for i in chosen])
+            layout = (len(chosen), len(self.slots), len(rates), len(decays), plan, loss_scale)
             operands = (*numbers, *held, *rates, *decays, *[gradients[i] for i in chosen])
             results = apply(cls._step_primitive(), operands, (layout, settings))
             for target, result in zip(held, results[len(numbers) :], strict=True):
@@ -429,7 +479,24 @@ class Optimizer(Cell):
         Args:
             rate: Parameter or schedule.
         """
-        return self._rate_now(rate) if isinstance(rate, Cell) else rate
+        if isinstance(rate, Tensor):
+            return rate
+        return self._rate_now(rate) if isinstance(rate, Cell) else Tensor(float(rate), dtypes.float32)
+
+
+def _decays(param: Parameter) -> bool:
+    """Whether the weight decay of all is for a parameter: not for those of normalisations."""
+    return "beta" not in param.name and "gamma" not in param.name
+
+
+def _is_other(value: Any, before: Any) -> bool:
+    """Whether a value is not the one that was there before; numbers are what they are."""
+    return value is not before and not (isinstance(value, (int, float)) and value == before)
+
+
+def _each(value: Any) -> list[Any]:
+    """What there is of a value: one, or one for each parameter."""
+    return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
 @transparent

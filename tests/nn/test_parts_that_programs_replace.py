@@ -78,7 +78,8 @@ def test_methods_of_a_subclass_of_an_optimizer(
 def test_rates_of_a_subclass_for_each_parameter(way: Callable[[Any], Any]) -> None:
     class Each(nn.SGD):
         def get_lr(self) -> Any:
-            return tuple(super().get_lr() * factor for factor in (1.0, 2.0))
+            rate = super().get_lr()
+            return rate, rate * 2
 
     params = [Parameter(Tensor([1.0]), name=name) for name in "ab"]
     optimizer = Each(params, 0.1)

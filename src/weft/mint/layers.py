@@ -231,10 +231,27 @@ class ConvTranspose2d(_Conv):
         )
         self.output_padding = per_dimension("ConvTranspose2d", "output_padding", output_padding, 2, 0)
 
-    def construct(self, input: Tensor) -> Tensor:
+    def construct(self, input: Tensor, output_size: Any = None) -> Tensor:
+        added = self.output_padding if output_size is None else self._added(input, output_size)
         return ops.conv_transpose2d(
-            input, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups, self.dilation
+            input, self.weight, self.bias, self.stride, self.padding, added, self.groups, self.dilation
         )
+
+    def _added(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+        """How many rows and columns are added on one side for a result of some size."""
+        wanted = [int(size) for size in output_size][-2:]
+        added = []
+        pads: Any = self.padding
+        for place, size in enumerate(input.shape[-2:]):
+            step, hole = self.stride[place], self.dilation[place]
+            least = (size - 1) * step - 2 * pads[place] + hole * (self.kernel_size[place] - 1) + 1
+            if not least <= wanted[place] < least + max(step, hole):
+                raise ValueError(
+                    f"ConvTranspose2d: output_size[{place}] can be {least} to {least + max(step, hole) - 1}, not "
+                    f"{wanted[place]}"
+                )
+            added.append(wanted[place] - least)
+        return tuple(added)
 
 
 class _BatchNorm(Cell):

@@ -38,6 +38,14 @@ class CTCLoss(LossBase):
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None: ...
 
     def construct(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Any:  # type: ignore[override]
+        if log_probs.ndim == 2:  # one sequence by itself
+            parts = (
+                log_probs.expand_dims(1),
+                targets.reshape(1, -1),
+                input_lengths.reshape(1),
+                target_lengths.reshape(1),
+            )
+            return self.construct(*parts).reshape(())
         loss, _ = ctc_loss(
             log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )

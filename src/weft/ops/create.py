@@ -255,8 +255,8 @@ def linspace(start: Any, end: Any, steps: Any) -> Any:
 @shows("logspace(0, 2, 3)", "[  1.  10. 100.]")
 def logspace(start: Any, end: Any, steps: Any, base: float = 10, *, dtype: Any = dtypes.float32) -> Any:
     """Powers of a base whose exponents are at equal distances."""
-    exponents = linspace(start, end, steps)
-    return (float(base) ** exponents.astype(dtypes.float64)).astype(dtype)
+    first, last = (tensor(each).astype(dtypes.float64) for each in (start, end))
+    return (float(base) ** linspace(first, last, steps)).astype(dtype)
 
 
 @op(

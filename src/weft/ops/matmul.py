@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 import jax.numpy as jnp
@@ -287,11 +288,12 @@ def _einsum(*operands: Any, equation: str) -> Any:
 
 
 @shows('einsum("i,i->", Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))', "11.0")
-def einsum(equation: str, *operands: Any) -> Any:
+def einsum(equation: Any, *operands: Any) -> Any:
     """Sum of products by index names, such as ``"ij,jk->ik"``.
 
     Args:
-        equation: names of the dimensions of each operand, and of the result after ``->``.
+        equation: names of the dimensions of each operand, and of the result after ``->``; or the first operand, where
+            each is followed by the numbers of its dimensions (0 to 51, or ``...``), the last also by the result's.
         operands: tensors, or one list of them.
 
     Returns:
@@ -300,11 +302,30 @@ def einsum(equation: str, *operands: Any) -> Any:
     Raises:
         ValueError: the equation does not fit the operands.
     """
+    if isinstance(equation, Tensor):
+        equation, operands = _named_dimensions((equation, *operands))
     if not isinstance(equation, str):
         raise TypeError(f"einsum: the equation must be a str, not {type(equation).__name__}")
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     return _einsum(*operands, equation=equation)
+
+
+def _named_dimensions(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """The equation and operands of tensors that are followed by the numbers of their dimensions."""
+    *pairs, last = given if len(given) % 2 else (*given, None)
+    if not all(isinstance(each, (list, tuple)) for each in (*pairs[1::2], *([] if last is None else [last]))):
+        raise TypeError("einsum: each tensor must be followed by a list of the numbers of its dimensions")
+    names = [_names_of(numbers) for numbers in pairs[1::2]]
+    return ",".join(names) + ("" if last is None else f"->{_names_of(last)}"), tuple(pairs[::2])
+
+
+def _names_of(numbers: Any) -> str:
+    for number in numbers:
+        if number is not Ellipsis and not (type(number) is int and 0 <= number < len(string.ascii_letters)):
+            raise ValueError(f"einsum: dimensions are numbers from 0 to 51 or ..., not {number!r}")
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    return "".join("..." if number is Ellipsis else letters[number] for number in numbers)
 
 
 @as_operator

@@ -13,7 +13,7 @@ arguments.
 
 from weft.rewrite.node import Node, NodeType
 from weft.rewrite.pattern import PatternEngine, PatternNode, Replacement, VarNode
-from weft.rewrite.tree import SymbolTree
+from weft.rewrite.tree import SymbolTree, TreeNodeHelper
 from weft.rewrite.values import ScopedValue, ValueType
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Replacement",
     "ScopedValue",
     "SymbolTree",
+    "TreeNodeHelper",
     "ValueType",
     "VarNode",
 ]

@@ -29,17 +29,20 @@ class Builder:
     def __init__(self, tree: Owner, source: Source) -> None:
         self.tree = tree
         self.source = source
-        self.flattener = Flattener(source.taken)
+        self.taken = source.taken
+        self.flattener = Flattener({*self.taken})
         self.flattener.body(source.definition.body)
 
     def function(self, title: str) -> Block:
         """The block of the function."""
         definition = self.source.definition
-        block = Block(self.tree, title, definition.body, self.flattener.taken)
+        variables = self.source.locals | (self.flattener.taken - self.taken)
+        block = Block(self.tree, title, definition.body, variables)
         block.arguments = definition.args
+        block.self_name = self.source.self_name
         arguments = definition.args
         own = [*arguments.posonlyargs, *arguments.args]
-        for argument in [*own[self.source.self_name is not None :], *arguments.kwonlyargs]:
+        for argument in [*own[self.source.owner is not None :], *arguments.kwonlyargs]:
             self._add(block, Node(NodeType.Input, f"input_{argument.arg}", argument))
         for rest in (arguments.vararg, arguments.kwarg):
             if rest is not None:
@@ -72,6 +75,7 @@ class Builder:
         for name, body in parts:
             node = Node(NodeType.ControlFlow, name, statement)
             node.inner = Block(self.tree, "", body, block.locals)
+            node.inner.self_name = block.self_name
             self._add(block, node)
             self._fill(node.inner)
 
@@ -108,7 +112,7 @@ class Builder:
         name, found = operation_name(call), self.meaning(call.func)
         if isinstance(found, Operator):
             return Node(NodeType.CallPrimitive, name, statement, found)
-        if isinstance(found, SequentialCell) and type(found).__module__.startswith("weft."):
+        if isinstance(found, SequentialCell) and owner_of(type(found), "construct") is SequentialCell:
             return self._container(block, statement, found, name)
         if isinstance(found, Cell):
             sub_tree = self.tree.sub_tree(found)

@@ -77,7 +77,8 @@ class Grown:
             Unreadable: there is no source, and `whole`.
         """
         trees = self.project.trees
-        if trees.get(id(cell)) is None and (whole or not type(cell).__module__.startswith("weft.")):
+        defining = owner_of(type(cell), "construct")
+        if trees.get(id(cell)) is None and (whole or (defining is not None and not _is_library(defining))):
             try:
                 return type(self)(self.project, cell)
             except Unreadable:
@@ -160,8 +161,13 @@ class Grown:
     def name_function(self, function: Any, block: Block) -> str:
         """What a function that a new node calls is named in the generated module."""
         name = getattr(function, "__name__", type(function).__name__)
+        name = name if name.isidentifier() else "function"  # as of a lambda
         return self.project.names.bind(name, {name: function}, avoid=block.locals)
 
     def _has(self, name: str) -> bool:
         held = name in self.added or hasattr(type(self.network), name)
         return held or attribute_of(self.network, name) is not UNKNOWN
+
+
+def _is_library(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] == "weft"

@@ -57,7 +57,7 @@ class Names:
         for name in dict.fromkeys(outside):
             home = source.home_of(name)
             if home is not None and name in uses and name not in source.locals:
-                bound = self.bind(name, home)
+                bound = self.bind(name, home, avoid=source.taken - {name})
                 for use in uses[name]:
                     use.id = bound
 

@@ -80,18 +80,35 @@ class Block:
         self.nodes: list[Node] = []
         #: the arguments of the function; None for a body inside
         self.arguments: ast.arguments | None = None
+        #: what the function calls its cell; None for a function that has none
+        self.self_name: str | None = None
         #: whether the statements only show what a container computes
         self.shown = False
 
-    def provider(self, node: Node, value: ScopedValue) -> tuple[Node, int] | None:
-        """The last node before one in the block that assigns a name, and which of its targets that is."""
-        if value.type is not ValueType.NamingValue:
-            return None
-        for other in reversed(self.nodes[: self.nodes.index(node)]):
-            names = [str(each) for each in other.get_targets()]
-            if str(value) in names:
-                return other, names.index(str(value))
-        return None
+    def cell_name(self, what: str) -> str:
+        """What the function calls its cell, of which something is to be an attribute."""
+        if self.self_name is None:
+            raise RuntimeError(
+                f"{what} cannot become an attribute in {self.title}, which is no method of a cell; "
+                "call a function there, or insert the statement where the network calls it"
+            )
+        return self.self_name
+
+    def keep(self, value: Any) -> str:
+        """Make a value an attribute of the rewritten network; returns the expression for it."""
+        cell = self.cell_name(repr(value))
+        return f"{cell}.{self.tree.keep(value)}"
+
+    def providers(self) -> dict[Node, dict[int, tuple[Node, int]]]:
+        """For each node, which of its arguments a node before it computes: the last that assigns the name."""
+        found: dict[Node, dict[int, tuple[Node, int]]] = {}
+        last: dict[str, tuple[Node, int]] = {}
+        for node in self.nodes:
+            values = [*node.get_args(), *node.get_kwargs().values()]
+            names = [str(each) if each.type is ValueType.NamingValue else "" for each in values]
+            found[node] = {index: last[name] for index, name in enumerate(names) if name in last}
+            last.update((str(each), (node, index)) for index, each in enumerate(node.get_targets()))
+        return found
 
 
 class _Place(NamedTuple):
@@ -138,6 +155,8 @@ class Node:
         self.instance = instance
         #: where it stands; None for a node that is not inserted
         self.block: Block | None = None
+        #: the tree that it was erased from
+        self.origin: Any = None
         #: what it contains: the body of a control flow statement, of a function, the cells of a container
         self.inner: Block | None = None
         #: a `SymbolTree`, for a cell of the program's own
@@ -340,11 +359,7 @@ class Node:
 
     def get_arg_providers(self) -> dict[int, tuple[Node, int]]:
         """For each argument, also by name, that a node of the block computes: the node, and which target it is."""
-        if self.block is None:
-            return {}
-        values = [*self.get_args(), *self.get_kwargs().values()]
-        found = [(index, self.block.provider(self, value)) for index, value in enumerate(values)]
-        return {index: provider for index, provider in found if provider is not None}
+        return {} if self.block is None else self.block.providers()[self]
 
     def get_target_users(self, index: int = -1) -> Any:
         """The nodes that use the results, and as which argument.
@@ -356,8 +371,8 @@ class Node:
             a list of pairs, or a dict of such lists by target.
         """
         users: dict[int, list[tuple[Node, int]]] = {}
-        for other in self.block.nodes if self.block is not None else ():
-            for argument, (provider, target) in other.get_arg_providers().items():
+        for other, providers in (self.block.providers() if self.block is not None else {}).items():
+            for argument, (provider, target) in providers.items():
                 if provider is self:
                     users.setdefault(target, []).append((other, argument))
         return users if index == -1 else users.get(index, [])
@@ -369,6 +384,19 @@ class Node:
     def get_users(self) -> list[Node]:
         """The nodes of the same block that use a result, in the order of their statements."""
         return list(dict.fromkeys(user for users in self.get_target_users().values() for user, _ in users))
+
+    def get_prev(self) -> Node | None:
+        """The node before it in its block; None for the first."""
+        return self._beside(-1)
+
+    def get_next(self) -> Node | None:
+        """The node after it in its block; None for the last."""
+        return self._beside(1)
+
+    def _beside(self, step: int) -> Node | None:
+        nodes = self.block.nodes if self.block is not None else [self]
+        at = nodes.index(self) + step
+        return nodes[at] if 0 <= at < len(nodes) else None
 
     # -- changing it -----------------------------------------------------------------------------------
 
@@ -392,8 +420,9 @@ class Node:
             return
         places = self._places()
         index_of("index", index, len(places))
-        assert self.block is not None
-        places[index].write(expression_of(value, self.block.tree.keep))
+        if self.block is None:
+            raise RuntimeError(f"the node {self.name} was erased; insert it again before its arguments are set")
+        places[index].write(expression_of(value, self.block.keep))
 
     def set_arg_by_node(self, arg_idx: int, src_node: Node, out_idx: int | None = None) -> None:
         """Give the statement a result of another node as an argument.
@@ -471,12 +500,12 @@ class Node:
         """The statement of a node that is being inserted, with the name that it has got."""
         targets, args, kwargs = self.wanted
         assert self.block is not None
-        keep = self.block.tree.keep
+        keep = self.block.keep
         called: ast.expr
         if self.node_type is NodeType.CallFunction:
             called = ast.Name(self.block.tree.name_function(self.instance, self.block), ast.Load())
         else:
-            called = ast.Attribute(ast.Name("self", ast.Load()), self.name, ast.Load())
+            called = ast.Attribute(ast.Name(self.block.cell_name(self.name), ast.Load()), self.name, ast.Load())
         call = ast.Call(
             func=called,
             args=[expression_of(each, keep) for each in args],

@@ -72,6 +72,8 @@ class Source:
             raise Unreadable(f"there is no source text of {raw.__qualname__} ({error})") from None
         if not isinstance(found, ast.FunctionDef):
             raise Unreadable(f"{raw.__qualname__} is not defined by a def statement")
+        for name in _written_outside(raw.__code__):
+            raise Unreadable(f"{raw.__qualname__} writes {name}, a variable outside of it; make it an attribute")
         self.function: types.FunctionType = raw
         self.owner = owner
         self.definition: ast.FunctionDef = _Explicit(owner).visit(found)
@@ -89,7 +91,6 @@ class Source:
     def _made_with_it(self) -> None:
         """Bind what is computed where the function is defined: its decorators, and defaults that are no literals."""
         made, arguments = self.function, self.definition.args
-        self.definition.returns = None
         for decorator in self.definition.decorator_list:
             self.outside += [node.id for node in ast.walk(decorator) if isinstance(node, ast.Name)]
         positional = [*arguments.posonlyargs, *arguments.args][-len(arguments.defaults) or sys.maxsize :]
@@ -119,9 +120,11 @@ class Source:
 
     @property
     def self_name(self) -> str | None:
-        """What a method calls its object."""
+        """What a method calls its object; None for a function, and a method of a class."""
         positional = self.definition.args.posonlyargs + self.definition.args.args
-        return positional[0].arg if self.owner is not None and positional else None
+        if self.owner is None or not positional or isinstance(self.owner.__dict__[self.function.__name__], classmethod):
+            return None
+        return positional[0].arg
 
     def home_of(self, name: str) -> dict[str, Any] | None:
         """The dict in which a name from elsewhere is looked up; None for a builtin, or one that is nowhere."""
@@ -146,9 +149,11 @@ class _Explicit(ast.NodeTransformer):
         if not self.first:
             arguments = [*node.args.posonlyargs, *node.args.args]
             self.first = arguments[0].arg if arguments else "self"
-            for argument in ast.walk(node.args):
-                if isinstance(argument, ast.arg):
-                    argument.annotation = None
+            for each in ast.walk(node):
+                if isinstance(each, ast.arg):
+                    each.annotation = None
+                elif isinstance(each, ast.FunctionDef):
+                    each.returns = None
             if ast.get_docstring(node) is not None and len(node.body) > 1:
                 del node.body[0]
         return self.generic_visit(node)
@@ -178,6 +183,16 @@ def _globals_of(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _globals_of(constant)
+
+
+def _written_outside(code: types.CodeType) -> Iterator[str]:
+    """The variables of its module, or of functions around it, that a function assigns."""
+    for instruction in dis.get_instructions(code):
+        name, kind = str(instruction.argval), instruction.opname
+        if kind in ("STORE_GLOBAL", "DELETE_GLOBAL") or (
+            kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars
+        ):
+            yield name
 
 
 def _is_set(cell: types.CellType) -> bool:

@@ -38,7 +38,7 @@ class SymbolTree(Grown):
         >>> from weft.rewrite import SymbolTree
         >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU())
         >>> [node.get_node_type().name for node in SymbolTree.create(net).nodes()]
-        ['Input', 'ControlFlow', 'Output']
+        ['Input', 'CallFunction', 'ControlFlow', 'Output']
     """
 
     def __init__(self, handler: Project, network: Cell) -> None:
@@ -197,6 +197,8 @@ class SymbolTree(Grown):
         if _is_argument(there) and not (position.after and _is_last_argument(there)):
             raise RuntimeError("Can not insert a node before or between parameters:", there.name)
         free = NodeType.CallFunction, NodeType.Input
+        if node.statement is not None:
+            return self._insert_again(position, node)
         node.name = self.unique_node(node.name, attribute=node.node_type not in free)
         node.block = block
         if node.node_type not in free:
@@ -204,9 +206,17 @@ class SymbolTree(Grown):
         if node.node_type is NodeType.Tree:
             node.sub_tree = self.sub_tree(node.instance, whole=True)
         node.statement = node.make_statement()
-        at = 0 if _is_argument(there) else _index(block.body, there.statement) + position.after
-        block.body.insert(at, node.statement)
-        block.nodes.insert(block.nodes.index(there) + position.after, node)
+        block.locals.update(str(target) for target in node.wanted[0])
+        _put(position, block, node)
+        return node
+
+    def _insert_again(self, position: Position, node: Node) -> Node:
+        """Insert a node that was erased from this tree."""
+        if node.origin is not self or node.node_type is NodeType.ControlFlow:
+            raise ValueError(f"{node.name} cannot be inserted again: that needs a simple statement of this tree")
+        node.block = position.node.block
+        assert node.block is not None
+        _put(position, node.block, node)
         return node
 
     def _insert_input(self, position: Position, node: Node) -> Node:
@@ -265,8 +275,10 @@ class SymbolTree(Grown):
             assert found.inner is not None
             found.inner.body.clear()
         block.nodes.remove(found)
-        found.block = None
+        found.block, found.origin = None, self
         return found
+
+    erase_node = erase
 
     def replace(self, old_node: Node, new_nodes: Sequence[Node]) -> Node:
         """Put nodes in the place of one; which results they use and give is left to their arguments and targets.
@@ -327,9 +339,9 @@ class SymbolTree(Grown):
             TypeError: `all_nodes` is no bool.
         """
         one_of("print_node_tabulate", "all_nodes", all_nodes, bool)
-        for tree in self.trees() if all_nodes else [self]:
-            for block in _in_order(tree.block) if all_nodes else [tree.block]:
-                print(tables.table_of(block))
+        trees = self.trees() if all_nodes else [self]
+        blocks = [block for tree in trees for block in (_in_order(tree.block) if all_nodes else [tree.block])]
+        print("".join(map(tables.table_of, blocks)))
 
     def dump(self) -> None:
         """Print the nodes as a text in the style of a graph."""
@@ -371,6 +383,39 @@ class SymbolTree(Grown):
             name = node if isinstance(node, str) else node.name
             raise RuntimeError("Node is not belong to current SymbolTree: ", name)
         return found
+
+
+class TreeNodeHelper:
+    """What older releases ask for the tree of a node of type `NodeType.Tree`."""
+
+    @staticmethod
+    def get_sub_tree(node: Node) -> SymbolTree:
+        """The tree of the cell that a node calls: `Node.get_sub_tree`.
+
+        Args:
+            node: the node.
+
+        Returns:
+            SymbolTree: to be rewritten like any.
+
+        Raises:
+            TypeError: it is no `Node`, or one of another type.
+        """
+        one_of("TreeNodeHelper", "node", node, Node)
+        found: SymbolTree = node.get_sub_tree()
+        return found
+
+
+def _put(position: Position, block: Block, node: Node) -> None:
+    """Put a node and its statement beside another one."""
+    there = position.node
+    assert isinstance(node.statement, ast.stmt)
+    at = 0 if _is_argument(there) else _index(block.body, there.statement) + position.after
+    block.body.insert(at, node.statement)
+    index = block.nodes.index(there) + position.after
+    while 0 < index < len(block.nodes) and block.nodes[index - 1].statement is block.nodes[index].statement:
+        index += 1 if position.after else -1  # not between `if` and `else`
+    block.nodes.insert(index, node)
 
 
 def _beside(tree: Any, node: Node | str, after: bool) -> Position:

@@ -179,13 +179,13 @@ def expression_of(value: ScopedValue, keep: Callable[[Any], str]) -> ast.expr:
 
     Args:
         value: the value.
-        keep: makes an object an attribute of the network, and returns the attribute's name.
+        keep: makes an object an attribute of the network, and returns the expression for it.
 
     Returns:
         ast.expr: the expression.
     """
     if value.type is ValueType.CustomObjValue:
-        return _parsed(f"self.{keep(value.value)}")
+        return _parsed(keep(value.value))
     if value.type in (ValueType.TupleValue, ValueType.ListValue):
         items = [expression_of(each, keep) for each in value.value]
         kind = ast.Tuple if value.type is ValueType.TupleValue else ast.List

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import types
 from typing import Any
@@ -32,6 +33,8 @@ class Builder:
         self.taken = source.taken
         self.flattener = Flattener({*self.taken})
         self.flattener.body(source.definition.body)
+        #: operators that the function makes of literals, to call them in the same statement
+        self.operators: dict[str, Operator] = {}
 
     def function(self, title: str) -> Block:
         """The block of the function."""
@@ -124,6 +127,8 @@ class Builder:
             node.inner = self.tree.method(found)
             node.instance = found if node.inner is not None else None
             return node
+        if isinstance(found, type) and issubclass(found, Operator):
+            self._note_operator(statement.targets[0], found, call)
         if found is UNKNOWN or isinstance(found, type) or inspect.isbuiltin(found):
             return Node(NodeType.CallFunction, name, statement)
         node = Node(NodeType.CallFunction, name, statement, found)
@@ -134,8 +139,18 @@ class Builder:
             setattr(call.func, DEFINED, True)
         return node
 
+    def _note_operator(self, target: ast.expr, cls: type[Operator], call: ast.Call) -> None:
+        """Note what ``Add_var = ops.Add()`` made, where that was taken out of ``ops.Add()(x, y)``."""
+        if isinstance(target, ast.Name) and target.id not in self.taken:
+            with contextlib.suppress(ValueError, TypeError):  # not made of literals
+                args = [ast.literal_eval(each) for each in call.args]
+                named = {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg is not None}
+                self.operators[target.id] = cls(*args, **named)
+
     def meaning(self, expression: ast.expr) -> Any:
         """What a name or attribute means: of the network itself, or of modules; UNKNOWN where only a run tells."""
+        if isinstance(expression, ast.Name) and expression.id in self.operators:
+            return self.operators[expression.id]
         if isinstance(expression, ast.Name):
             return self.source.look_up(expression.id)
         if not isinstance(expression, ast.Attribute):

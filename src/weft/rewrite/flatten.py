@@ -9,7 +9,8 @@
 
 As in MindSpore, the statements of a body are taken from the last to the first, and so are the arguments of an
 operation. What Python computes only sometimes (the later parts of ``and`` and ``or``, both sides of a conditional
-expression, comprehensions) or several times (the condition of ``while``) stays where it is.
+expression, comprehensions) or several times (the condition of ``while``) stays where it is, and so does what items are
+taken of (``x[0]``).
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Flattener:
         if any(isinstance(node, _ACTIONS) for node in _expressions(statement)):
             return []
         match statement:
-            case ast.Assign():
+            case ast.Assign() | ast.Expr():
                 _take_inside(statement.value, take)
             case ast.Return(value=ast.expr()):
                 assert statement.value is not None
@@ -158,8 +159,6 @@ def _take_inside(expression: ast.expr, take: Callable[[ast.expr], ast.expr]) -> 
             expression.elts = [_taken(each, take) for each in expression.elts]
         case ast.Dict() if _has_names(expression):
             expression.values = [_taken(each, take) for each in expression.values]
-        case ast.Subscript() | ast.Attribute():
-            expression.value = _taken(expression.value, take)
 
 
 def _has_names(expression: ast.Dict) -> bool:

@@ -49,8 +49,12 @@ class Module:
             if name == each.class_name:
                 classes.append(f"{held}class {name}({base}):\n{body}")
         parts += reversed(classes)
-        self.header = "\n".join(["# The imports say what the names below are bound to.", *names.lines(), "", ""])
-        self.text = self.header + "\n" + "\n\n\n".join(parts) + "\n"
+        body = "\n\n\n".join(parts) + "\n"
+        used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+        self.header = "\n".join(
+            ["# The imports say what the names below are bound to.", *names.lines(used), "", "", ""]
+        )
+        self.text = self.header + body
 
     def network(self) -> Cell:
         """The rewritten network."""

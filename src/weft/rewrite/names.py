@@ -65,9 +65,10 @@ class Names:
         """What each name is bound to now."""
         return {name: home[key] for name, (home, key) in self._homes.items() if key in home}
 
-    def lines(self) -> list[str]:
-        """Import statements that say where each name comes from."""
-        return sorted(_origin(name, home, key) for name, (home, key) in self._homes.items() if key in home)
+    def lines(self, used: set[str]) -> list[str]:
+        """Import statements that say where each name comes from that is used."""
+        homes = [(name, *self._homes[name]) for name in used if name in self._homes]
+        return sorted(_origin(name, home, key) for name, home, key in homes if key in home)
 
     def _may_be(self, name: str, value: Any) -> bool:
         if name not in self._homes:

@@ -344,6 +344,19 @@ def test_the_source_is_shown_by_inspect_and_in_errors(tmp_path: Path) -> None:
         assert any("ops.matmul(fc_var, x)" in each for each in traceback.format_exception(caught.value))
 
 
+def test_a_construct_of_the_instance() -> None:
+    net, x = Straight(), data()
+    net.construct = weft.jit(net.construct)
+    net(x)
+    tree = SymbolTree.create(net)
+    tree.erase("act")
+    tree.get_node("return").set_arg(0, "fc_var")
+    same(tree.get_network()(x), net.fc(x))
+    net.construct = lambda x: x
+    with pytest.raises(RuntimeError, match="replaced on the instance"):
+        SymbolTree.create(net)
+
+
 def test_networks_are_made_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "rewritten_network").write_text("in the way")
     new = SymbolTree.create(Straight()).get_network()

@@ -33,6 +33,8 @@ class Grown:
         #: methods of the cell that are taken apart: construct and those that it calls
         self.methods: dict[str, tuple[Source, Block | None]] = {}
         source = source_of(type(network), "construct")
+        if plain(network.__dict__.get("construct", source.function)) is not source.function:
+            raise Unreadable("its construct was replaced on the instance; define it in the class")
         handler.trees[id(network)] = self
         self.class_name = handler.names.define(f"{type(network).__name__}Opt")
         self.methods["construct"] = (source, None)

@@ -93,6 +93,8 @@ class _Rebuilding:
         state = made.__dict__
         for name, value in cell.__dict__.items():
             state[name] = self._value(value) if name != "_compiled" else Home(made)
+        if tree is not None:
+            state.pop("construct", None)  # a compiled one, which computes what the original does
         state["cls_name"] = cls.__name__
         made._refresh_extras()
         for name, value in (tree.added if tree is not None else {}).items():

@@ -162,7 +162,7 @@ class Replacement(abc.ABC):
 
         Args:
             pattern: the last node of the pattern.
-            is_chain_pattern: whether each node of the pattern has one input at most.
+            is_chain_pattern: whether the pattern was given as a list.
             matched: the matched nodes by the names of the pattern's nodes.
 
         Returns:
@@ -198,7 +198,7 @@ class PatternEngine:
             self._pattern = pattern
         else:
             self._pattern = PatternNode.create_pattern_from_list(pattern)
-        self._is_chain = _is_chain(self._pattern)
+        self._is_chain = not isinstance(pattern, PatternNode)
 
     def pattern(self) -> PatternNode:
         """The last node of the pattern."""
@@ -219,27 +219,28 @@ class PatternEngine:
             TypeError: `stree` is no `SymbolTree`.
         """
         one_of("PatternEngine", "stree", stree, SymbolTree)
-        changed = False
-        replaced: set[int] = set()
-        for node in reversed(list(stree.nodes())):
-            if node.get_node_type() is NodeType.Tree:
-                changed = self.apply(node.get_sub_tree()) or changed
+        return any([self._apply(tree) for tree in stree.trees()])  # noqa: C419 - to all of them
+
+    def _apply(self, tree: SymbolTree) -> bool:
+        """Replace what the pattern matches among the nodes of one tree."""
+        replaced: set[Node] = set()
+        for node in reversed(list(tree.nodes())):
             matched: OrderedDict[str, Node] = OrderedDict()
-            if id(node) in replaced or not self._matches(self._pattern, node, matched):
+            if node in replaced or not self._matches(self._pattern, node, matched):
                 continue
-            if not _is_closed(node, matched, self._pattern) or any(id(each) in replaced for each in matched.values()):
+            found = set(matched.values())
+            if not _is_closed(node, found) or not replaced.isdisjoint(found):
                 continue
             new = self._replacement.build(self._pattern, self._is_chain, matched)
             if not new:
                 continue
             each_of("PatternEngine", "new_nodes", new, Node)
-            stree.replace(node, new)
-            replaced.update(map(id, matched.values()))
-            for other in matched.values():
-                if other is not node and other.get_node_type() is not NodeType.Input:
-                    stree.erase(other)
-            changed = True
-        return changed
+            tree.replace(node, new)
+            replaced |= found
+            for other in found - {node}:
+                if other.get_node_type() is not NodeType.Input:
+                    tree.erase(other)
+        return bool(replaced)
 
     def _matches(self, pattern: PatternNode, node: Node, matched: OrderedDict[str, Node]) -> bool:
         if not pattern.match(node):
@@ -256,12 +257,6 @@ class PatternEngine:
         return True
 
 
-def _is_chain(pattern: PatternNode) -> bool:
-    inputs = pattern.get_inputs()
-    return len(inputs) <= 1 and all(map(_is_chain, inputs))
-
-
-def _is_closed(last: Node, matched: OrderedDict[str, Node], pattern: PatternNode) -> bool:
+def _is_closed(last: Node, found: set[Node]) -> bool:
     """Whether no node outside a match uses what is erased with it."""
-    inside = set(map(id, matched.values()))
-    return all(id(user) in inside for each in matched.values() if each is not last for user in each.get_users())
+    return all(user in found for each in found - {last} for user in each.get_users())

@@ -84,6 +84,7 @@ class Block:
         self.self_name: str | None = None
         #: whether the statements only show what a container computes
         self.shown = False
+        self._providers: dict[Node, dict[int, tuple[Node, int]]] | None = None
 
     def cell_name(self, what: str) -> str:
         """What the function calls its cell, of which something is to be an attribute."""
@@ -101,6 +102,8 @@ class Block:
 
     def providers(self) -> dict[Node, dict[int, tuple[Node, int]]]:
         """For each node, which of its arguments a node before it computes: the last that assigns the name."""
+        if self._providers is not None:
+            return self._providers
         found: dict[Node, dict[int, tuple[Node, int]]] = {}
         last: dict[str, tuple[Node, int]] = {}
         for node in self.nodes:
@@ -108,7 +111,12 @@ class Block:
             names = [str(each) if each.type is ValueType.NamingValue else "" for each in values]
             found[node] = {index: last[name] for index, name in enumerate(names) if name in last}
             last.update((str(each), (node, index)) for index, each in enumerate(node.get_targets()))
+        self._providers = found
         return found
+
+    def forget(self) -> None:
+        """Something about the nodes has changed."""
+        self._providers = None
 
 
 class _Place(NamedTuple):
@@ -359,7 +367,7 @@ class Node:
 
     def get_arg_providers(self) -> dict[int, tuple[Node, int]]:
         """For each argument, also by name, that a node of the block computes: the node, and which target it is."""
-        return {} if self.block is None else self.block.providers()[self]
+        return {} if self.block is None else dict(self.block.providers()[self])
 
     def get_target_users(self, index: int = -1) -> Any:
         """The nodes that use the results, and as which argument.
@@ -423,6 +431,7 @@ class Node:
         if self.block is None:
             raise RuntimeError(f"the node {self.name} was erased; insert it again before its arguments are set")
         places[index].write(expression_of(value, self.block.keep))
+        self.block.forget()
 
     def set_arg_by_node(self, arg_idx: int, src_node: Node, out_idx: int | None = None) -> None:
         """Give the statement a result of another node as an argument.

@@ -19,14 +19,21 @@ def table_of(block: Block) -> str:
     Returns:
         str: the title, a row for each node, and an empty line.
     """
-    return f"\n[{block.title}]\n{table([_HEADERS, *map(_row, block.nodes)])}\n"
+    users: dict[Node, dict[int, list[tuple[str, int]]]] = {node: {} for node in block.nodes}
+    providers = block.providers()
+    for node, used in providers.items():
+        for argument, (provider, target) in used.items():
+            users[provider].setdefault(target, []).append((node.name, argument))
+    rows = [_row(node, providers[node], users[node]) for node in block.nodes]
+    return f"\n[{block.title}]\n{table([_HEADERS, *rows])}\n"
 
 
-def _row(node: Node) -> tuple[str, ...]:
-    providers = [[index, (other.name, target)] for index, (other, target) in node.get_arg_providers().items()]
-    targets: dict[int, list[tuple[Node, int]]] = node.get_target_users()
-    users = [[index, [(other.name, argument) for other, argument in each]] for index, each in sorted(targets.items())]
-    return f"NodeType.{node.node_type.name}", node.name, node.code(), str(providers), str(users)
+def _row(
+    node: Node, providers: dict[int, tuple[Node, int]], users: dict[int, list[tuple[str, int]]]
+) -> tuple[str, ...]:
+    from_nodes = [[index, (other.name, target)] for index, (other, target) in providers.items()]
+    to_nodes = [[target, each] for target, each in sorted(users.items())]
+    return f"NodeType.{node.node_type.name}", node.name, node.code(), str(from_nodes), str(to_nodes)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

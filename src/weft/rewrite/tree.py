@@ -247,6 +247,7 @@ class SymbolTree(Grown):
             positional.insert(at, made)
         node.name, node.block, node.statement = self.unique_node(node.name), block, made
         block.nodes.insert(block.nodes.index(there) + 1, node)
+        block.forget()
         return node
 
     def erase(self, node: Node | str) -> Node | None:
@@ -275,6 +276,7 @@ class SymbolTree(Grown):
             assert found.inner is not None
             found.inner.body.clear()
         block.nodes.remove(found)
+        block.forget()
         found.block, found.origin = None, self
         return found
 
@@ -416,6 +418,7 @@ def _put(position: Position, block: Block, node: Node) -> None:
     while 0 < index < len(block.nodes) and block.nodes[index - 1].statement is block.nodes[index].statement:
         index += 1 if position.after else -1  # not between `if` and `else`
     block.nodes.insert(index, node)
+    block.forget()
 
 
 def _beside(tree: Any, node: Node | str, after: bool) -> Position:

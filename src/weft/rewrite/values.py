@@ -168,9 +168,14 @@ def value_of(expression: ast.expr) -> ScopedValue:
     """
     if isinstance(expression, ast.Constant) and isinstance(expression.value, _CONSTANTS):
         return ScopedValue(ValueType.ConstantValue, "", expression.value)
-    if is_chain(expression):
-        scope, _, name = ast.unparse(expression).rpartition(".")
-        return ScopedValue(ValueType.NamingValue, scope, name)
+    parts = []
+    inside = expression
+    while isinstance(inside, ast.Attribute):
+        parts.append(inside.attr)
+        inside = inside.value
+    if isinstance(inside, ast.Name):
+        name, *scope = *parts, inside.id
+        return ScopedValue(ValueType.NamingValue, ".".join(reversed(scope)), name)
     return ScopedValue(ValueType.UnsupportedValue, "", ast.unparse(expression))
 
 

@@ -31,6 +31,7 @@ LAYERS = (
     ("data",),
     ("train",),
     ("mindir",),
+    ("rewrite",),
     ("explain",),
     ("testing",),
     ("mindspore",),

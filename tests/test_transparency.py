@@ -156,6 +156,7 @@ OWN = {
     "weft.nn.loss:_Compared.__init_subclass__.<locals>.construct",
     "weft.nn.probability.distribution:_drawn",
     "weft.ops",
+    "weft.rewrite",
     "weft.train.amp:_each",
     "weft.parallel.slices:assembled.<locals>.<lambda>",
     "weft.train.serialization:write_later.<locals>.write",

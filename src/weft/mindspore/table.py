@@ -555,6 +555,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.experimental.optim": {"weft.nn.experimental": "*"},
         "mindspore.experimental.optim.lr_scheduler": {"weft.nn.experimental.lr_scheduler": "*"},
         "mindspore.experimental.optim.optimizer": {"weft.nn.experimental": "Optimizer"},
+        "mindspore.rewrite": {"weft.rewrite": "*"},
         "mindspore.mindrecord": _RECORDS,
         "mindspore.mindrecord.filereader": _RECORDS,
         "mindspore.mindrecord.filewriter": _RECORDS,

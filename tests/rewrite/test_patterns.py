@@ -1,0 +1,133 @@
+"""Patterns find nodes, and replacements take their places."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import Tensor, nn, ops
+from weft.rewrite import Node, PatternEngine, PatternNode, Replacement, SymbolTree, VarNode
+
+
+class Part(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Dense(4, 4)
+        self.act = nn.ReLU()
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.act(self.fc(x))
+
+
+class Net(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc1 = nn.Dense(4, 4)
+        self.fc2 = nn.Dense(4, 4)
+        self.act = nn.ReLU()
+        self.add = ops.Add()
+        self.part = Part()
+
+    def construct(self, x: Tensor) -> Tensor:
+        x = self.act(self.fc1(x))
+        y = self.fc2(x)
+        z = self.act(y)
+        x = self.add(self.part(z), self.act(x))
+        return x * y
+
+
+class Smooth(Replacement):
+    """An activation that is smooth, in the place of the last node."""
+
+    def __init__(self) -> None:
+        self.found: list[list[str]] = []
+
+    def build(self, pattern: PatternNode, is_chain_pattern: bool, matched: OrderedDict[str, Node]) -> list[Node]:
+        assert is_chain_pattern
+        self.found.append([node.get_name() for node in matched.values()])
+        last, first = matched[pattern.name()], next(iter(matched.values()))
+        return [Node.create_call_cell(nn.Tanh(), last.get_targets(), first.get_args(), name="tanh")]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_chains_are_replaced_also_in_cells() -> None:
+    net = Net()
+    tree, smooth = SymbolTree.create(net), Smooth()
+    assert PatternEngine([nn.Dense, nn.ReLU], smooth).apply(tree)
+    assert smooth.found == [["fc1", "act"], ["fc", "act"]]  # what fc2 gives is used elsewhere
+    new: Any = tree.get_network()
+    x = Tensor(np.random.RandomState(0).randn(2, 4).astype(np.float32))
+    h = ops.tanh(x)
+    y = net.fc2(h)
+    want = (ops.tanh(ops.relu(y)) + ops.relu(h)) * y
+    for run in (new, weft.jit(new)):
+        np.testing.assert_allclose(run(x).asnumpy(), want.asnumpy(), rtol=1e-5)
+    assert not PatternEngine([nn.Dense, nn.ReLU], smooth).apply(tree)
+    assert PatternEngine([nn.ReLU], smooth).apply(tree)
+
+
+def test_trees_of_patterns() -> None:
+    class Sum(Replacement):
+        def build(self, pattern: PatternNode, is_chain_pattern: bool, matched: OrderedDict[str, Node]) -> list[Node]:
+            assert not is_chain_pattern
+            assert list(matched) == ["part", "act", "sum"]
+            return [Node.create_call_cell(ops.Sub(), ["x"], matched["sum"].get_args(), name="sub")]
+
+    class Keep(Replacement):
+        def build(self, pattern: PatternNode, is_chain_pattern: bool, matched: OrderedDict[str, Node]) -> list[Node]:
+            return []
+
+    pattern = PatternNode("sum", ops.Add, [PatternNode("part", Part), PatternNode("act", nn.ReLU)])
+    tree = SymbolTree.create(Net())
+    assert not PatternEngine(pattern, Keep()).apply(tree)
+    assert PatternEngine(pattern, Sum()).apply(tree)
+    assert "self.sub(part_var, act_var)" in tree.get_code()
+    assert tree.get_node("part") is None
+    any_two = PatternNode("sum", ops.Sub, [VarNode(), VarNode()])
+    assert not PatternEngine(any_two, Sum()).apply(tree)  # nothing computes the arguments any more
+
+
+def test_patterns_of_nodes() -> None:
+    tree = SymbolTree.create(Net())
+    add: Any = tree.get_node("add")
+    made = PatternNode.create_pattern_from_node(add)
+    assert (made.name(), made.type()) == ("add", ops.Add)
+    part, act = made.get_inputs()
+    assert (part.name(), part.type(), act.type()) == ("part", Part, nn.ReLU)
+    assert made.match(add)
+    assert PatternNode.from_node(add).get_inputs() == []
+    chain = PatternEngine([nn.Conv2d, nn.ReLU], Smooth()).pattern()
+    assert chain.name() == f"1-{nn.ReLU}"
+    assert [each.name() for each in chain.get_inputs()] == [f"0-{nn.Conv2d}"]
+    chain.add_input(VarNode())
+    assert [each.name() for each in chain.get_inputs()] == [f"0-{nn.Conv2d}", "placeholder"]
+    chain.set_inputs([])
+    assert chain.get_inputs() == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PatternEngine([nn.ReLU]),
+        lambda: PatternEngine([nn.ReLU], 3),
+        lambda: PatternEngine(3, Smooth()),
+        lambda: PatternEngine([nn.ReLU], Smooth()).apply(3),
+        lambda: PatternNode(3),
+        lambda: PatternNode("a", nn.ReLU, [3]),
+        lambda: PatternNode("a", nn.ReLU).match(3),
+        lambda: PatternNode.from_node(3),
+        lambda: Replacement(),
+    ],
+)
+def test_what_is_no_pattern_is_refused(make: Any) -> None:
+    with pytest.raises(TypeError):
+        make()

@@ -211,7 +211,7 @@ def test_insert_checks_names() -> None:
     net.insert_param_to_cell("bias", Parameter(Tensor([1.0])))
     net.insert_child_to_cell("sub", nn.Dense(1, 1))
     assert net.bias.name == "bias"
-    assert net.sub.weight.name == "sub.weight"
+    assert net.sub.weight.name == "weight"
     with pytest.raises(KeyError, match="dot"):
         net.insert_param_to_cell("a.b", Parameter(Tensor([1.0])))
     with pytest.raises(KeyError, match="already has"):

@@ -357,8 +357,17 @@ class Applied(Cell):
             name = operation.__name__
             _set_operator(cls, name, lambda layer: _OfLayer(layer, operation, names))
             cls._by_operators = with_inputs_spread(name)  # type: ignore[attr-defined]
-            cls._with_own = lambda self, x: getattr(self, name)(x)  # type: ignore[attr-defined]
+            cls._with_own = _calling(name)  # type: ignore[attr-defined]
         super().__init_subclass__(**kwargs)
+
+
+def _calling(name: str) -> Callable[[Any, Any], Any]:
+    """A `construct` that calls an attribute."""
+
+    def construct(self: Any, x: Any) -> Any:
+        return getattr(self, name)(x)
+
+    return construct
 
 
 def _applying(operation: Callable[..., Any], names: Sequence[str]) -> Any:

@@ -355,9 +355,10 @@ class Applied(Cell):
             cls.construct = _applying(operation, names)  # type: ignore[method-assign]
             cls.construct.__qualname__ = f"{cls.__qualname__}.construct"
             name = operation.__name__
-            _set_operator(cls, name, lambda layer: _OfLayer(layer, operation, names))
-            cls._by_operators = with_inputs_spread(name)  # type: ignore[attr-defined]
-            cls._with_own = _calling(name)  # type: ignore[attr-defined]
+            if name not in names:  # a setting comes first
+                _set_operator(cls, name, lambda layer: _OfLayer(layer, operation, names))
+                cls._by_operators = with_inputs_spread(name)  # type: ignore[attr-defined]
+                cls._with_own = _calling(name)  # type: ignore[attr-defined]
         super().__init_subclass__(**kwargs)
 
 

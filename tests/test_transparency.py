@@ -148,6 +148,7 @@ OWN = {
     "weft.nn.declared:_OfLayer.construct",
     "weft.nn.declared:_applying.<locals>.construct",
     "weft.nn.declared:_calling",
+    "weft.nn.declared:_calling.<locals>.construct",
     "weft.nn.declared:keep",
     "weft.nn.layer.embedding:_spread_rows",
     "weft.nn.dynamic_lr:_decay",

@@ -226,6 +226,18 @@ def test_one_that_waits_for_somebody_busy_is_not_to_blame(ranks: list[Speaker]) 
     assert ranks[0].fault().startswith("rank 2 does nothing since 1 s, at a.py:1; rank 1 waits for rank 2 in AllGather")
 
 
+def test_those_that_wait_for_each_other_are_not_at_fault_while_one_does_something(ranks: list[Speaker]) -> None:
+    ranks[0].say("meet", ["", [0, 1], ""], 1, "AllReduce", "a.py:1", None)
+    ranks[1].say("meet", ["g", [0, 1], ""], 1, "AllGather", "a.py:2", None)
+    say_for(ranks, 1.0, r0={"idle": 0.0}, r1={"idle": 5.0}, r2={})
+    ranks[0].say("meet", ["g", [0, 1], ""], 1, "AllGather", "a.py:3", None)
+    for one in ranks[:2]:
+        assert one.hears("met")[0] == ["g", [0, 1], ""]
+    say_for(ranks, 0.2, r0={}, r1={}, r2={})
+    ranks[1].say("meet", ["", [0, 1], ""], 1, "AllReduce", "a.py:4", None)
+    assert ranks[0].hears("met")[0] == ["", [0, 1], ""]
+
+
 def test_those_that_wait_for_each_other(ranks: list[Speaker]) -> None:
     for rank, group in enumerate(([0, 1], [1, 2], [2, 0])):
         ranks[rank].say("meet", ["", group, ""], 1, "AllReduce", f"a.py:{rank}", None)

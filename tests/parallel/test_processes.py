@@ -42,6 +42,13 @@ def test_groups_of_the_same_processes_and_threads(tmp_path: Path) -> None:
     assert all("all agree" in log for log in logs)
 
 
+def test_threads_that_are_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_IDLE_SECONDS", "1.5")
+    status, logs, said = launched(tmp_path, 2, "at_work")
+    assert status == 0, said
+    assert all("all agree" in log for log in logs), logs
+
+
 def test_groups_in_another_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_IDLE_SECONDS", "2")
     status, logs, said = launched(tmp_path, 2, "threads", "order")

@@ -15,7 +15,7 @@ from typing import Any, Final
 from weft.autodiff.marks import own_gradient
 from weft.autodiff.perhaps import Gradient, Perhaps, arrived, joined, settled, under
 from weft.autodiff.rules import call_of_rule, fit, fitted, pull, pull_compiled, whole_pass
-from weft.autodiff.starts import Start, may_have_hooks
+from weft.autodiff.starts import Start, hooks_from, may_have_hooks
 from weft.autodiff.structure import VARIANTS, describe, habit_of, key_of
 from weft.autodiff.whole import Beginning, Pass
 from weft.cache.programs import compiled
@@ -104,7 +104,7 @@ class Tape:
         seen: list[TapeNode],
         order: list[TapeNode],
         relevant: set[TapeNode],
-        starts: Mapping[TapeNode, Start],
+        starts: Mapping[TapeNode, Start | Tensor],
     ) -> None:
         self.targets = targets
         self.record = record
@@ -124,7 +124,7 @@ class Tape:
         targets: Sequence[TapeNode],
         record: bool,
         release: bool,
-        starts: Mapping[TapeNode, Start],
+        starts: Mapping[TapeNode, Start | Tensor],
     ) -> Tape:
         """The part of a tape from where gradients arrived to the targets."""
         wanted = set(targets)
@@ -147,7 +147,7 @@ class Tape:
         through its entry.
         """
         start = self.starts.get(node)
-        asked = start.hooks() if start is not None else ()
+        asked = hooks_from(start) if start is not None else ()
         if not asked:
             return _one_by_one(node)
         hooks = node.hooks or ()
@@ -438,7 +438,7 @@ def start_walk(
     record: bool,
     release: bool = False,
     begin: Beginning | None = None,
-    starts: Mapping[TapeNode, Start] = MappingProxyType({}),
+    starts: Mapping[TapeNode, Start | Tensor] = MappingProxyType({}),
 ) -> Walk:
     """A backward pass, as far as it comes without the user's code; for the other arguments see `backward`.
 

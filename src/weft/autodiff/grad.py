@@ -119,7 +119,9 @@ def start(request: GradFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             positions = ()
         if kwargs:
             args, kwargs = _by_position(request.fn, max(positions), args, kwargs)
-        positions = _among_tensors(positions, request.single, args)
+        first = positions[0]
+        if len(positions) > 1 or first >= len(args) or args[first].__class__ is not Tensor:
+            positions = _among_tensors(positions, request.single, args)
     session = begin(args, positions or (), request.weights or ())
     session.request = request
     session.kwargs = kwargs

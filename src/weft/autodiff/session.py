@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.autodiff.backward import Walk, start_walk, walked, whole
-from weft.autodiff.starts import Start, has_hooks
+from weft.autodiff.starts import HANDLE_HOOKS, Start, has_hooks
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.context import GRADIENTS as PAUSE
 from weft.core import trace as trace_module
@@ -57,7 +57,7 @@ class Session:
         #: the leaf of each tensor of the differentiated arguments, in order
         self.leaves: list[TapeNode] = []
         #: the tensor of the caller's for which each leaf stands, those of weights included
-        self.starts: dict[TapeNode, Start] = {}
+        self.starts: dict[TapeNode, Start | Tensor] = {}
         #: the differentiated arguments as the function gets them
         self.templates: list[Any] = []
         self.positions: Sequence[int] = ()
@@ -115,6 +115,11 @@ def refuse_shared_writes(session: Session) -> None:
     """
     given: list[Tensor] = []
     for original, handle, data, before in session.rebound:
+        try:
+            if original._data is before and handle._data is data:
+                continue
+        except AttributeError:  # what a NumPy array holds is looked at
+            pass
         found = before is not None and _is_changed(data_of(original), before)  # it was written under another name
         if not found and data_of(handle) is not data:
             given = given or [tensor for arg in session.given for tensor in tensors_of(arg)]
@@ -204,8 +209,8 @@ def _leaf(session: Session, tensor: Tensor, original: Tensor) -> TapeNode:
         leaf = TapeNode(((node, tensor._index),), 1, pass_on, level)  # type: ignore[arg-type]
     else:
         leaf = TapeNode((), 1, None, level)
-    session.starts[leaf] = Start(original)
-    if lends(tensor):
+    session.starts[leaf] = original if session.trace is None else Start(original)
+    if tensor._member is not None and lends(tensor):
         session.recording = None  # whose form says that a leaf has one value
     if session.recording is not None:
         session.recording.leaf(leaf, tensor._type or tensor.type)
@@ -224,12 +229,15 @@ def _track(session: Session, value: Any, original: Tensor | None = None) -> Any:
         trace = session.trace
         leaf = _leaf(session, value, value if original is None else original)
         session.leaves.append(leaf)
-        handle = tracked(data_of(value) if trace is None else _own_value(trace, value, leaf), leaf, 0)
+        data = before = data_of(value)
+        if trace is not None:
+            data = _own_value(trace, value, leaf)
+        handle = tracked(data, leaf, 0)
         handle._type = value._type
-        both = trace is None and lends(value)
-        if both:
+        if trace is None and value._member is not None and lends(value):
             share(handle, value)  # what the function writes to the array is seen by its argument
-        session.rebound.append((value, handle, data_of(handle), None if both else data_of(value)))
+            data, before = data_of(handle), None
+        session.rebound.append((value, handle, data, before))
         return handle
     if isinstance(value, Parameter):
         if id(value) not in session.saved:
@@ -331,7 +339,11 @@ def _restore(session: Session) -> None:
     if session.chosen:
         unfollow(session.chosen, None if session.followed else cut)
     for original, handle, data, _ in session.rebound:
-        if data_of(handle) is not data:  # written, by whatever way: also by a branch or a loop of a graph
+        try:
+            same = handle._data is data
+        except AttributeError:  # what a NumPy array holds is looked at
+            same = data_of(handle) is data
+        if not same:  # written, by whatever way: also by a branch or a loop of a graph
             original.rebind(handle)
     if session.owns_writes:
         if WRITES.handles and not session.followed:
@@ -428,7 +440,8 @@ def walk_of(
     record = session.followed if record is None else record
     release = release and not session.keeps_tape
     targets = session.leaves + session.weights if session.weights else session.leaves
-    recording = None if has_hooks(session.starts.values()) else session.recording
+    hooked = HANDLE_HOOKS and has_hooks(session.starts.values())
+    recording = None if hooked else session.recording
     begin: Any = None if record or recording is None else whole(recording, outputs, douts, targets, release)
     if begin.__class__ is Walk:
         return begin
@@ -441,7 +454,8 @@ def walk_of(
 def collected(session: Session, raw: Sequence[Tensor | None], record: bool | None = None) -> list[Tensor]:
     """What a session's backward pass came to, zeros where no path leads to a leaf; new handles."""
     record = session.followed if record is None else record
-    results: list[Any] = [None if g is None else own(g, record) for g in raw]
+    again = present if record else detached  # as `own` does
+    results: list[Any] = [None if g is None else again(g) for g in raw]
     if True in [g is None for g in raw]:
         likes = [*tensors_of_templates(session), *_weight_handles(session)]
         results = [zeros_like(likes[i]) if g is None else g for i, g in enumerate(results)]

@@ -38,7 +38,7 @@ def hooks_kept_for(tensor: Tensor) -> list[Entry]:
 
 
 class Start:
-    """A tensor at which a gradient starts.
+    """A tensor at which a gradient starts, while a graph is made; elsewhere it is the tensor itself.
 
     Args:
         tensor: the tensor as the caller has it.
@@ -48,12 +48,10 @@ class Start:
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
+        data = data_of(tensor) if tensor._node is None or tensor._node is SYMBOL else None
         #: what the graph under construction computes for it; None where it is no graph's, or a gradient in progress
         #: follows it, in which its hooks run
-        self.data: Any = None
-        if tensor._node is None or tensor._node is SYMBOL:
-            data = data_of(tensor)
-            self.data = data if data.__class__ is Value else None
+        self.data: Any = data if data.__class__ is Value else None
 
     @keeps
     def hooks(self) -> Sequence[Entry]:
@@ -68,6 +66,11 @@ class Start:
         return [*own, *traced] if own and traced else own or traced
 
 
+def hooks_from(start: Start | Tensor) -> Sequence[Entry]:
+    """The hooks of what a gradient starts at, as they are now."""
+    return (start if start.__class__ is Start else Start(start)).hooks()  # type: ignore[arg-type]
+
+
 def is_hooked(tensor: Any) -> bool:
     """Whether gradients that start at a tensor run hooks."""
     return bool(HANDLE_HOOKS.get(id(tensor)))
@@ -78,9 +81,10 @@ def may_have_hooks() -> bool:
     return bool(HANDLE_HOOKS) or trace_module.current() is not None
 
 
-def has_hooks(starts: Iterable[Start]) -> bool:
+def has_hooks(starts: Iterable[Start | Tensor]) -> bool:
     """Whether any of some starts outside of all traces has hooks now."""
-    return bool(HANDLE_HOOKS) and any(HANDLE_HOOKS.get(id(start.tensor)) for start in starts)
+    tensors = [start.tensor if isinstance(start, Start) else start for start in starts]
+    return any(HANDLE_HOOKS.get(id(tensor)) for tensor in tensors)
 
 
 def _refuse_hooks_of_one(tensor: Any) -> None:

@@ -17,6 +17,7 @@ from weft.nn.declared import Described, declared
 from weft.nn.layer.normalization import _BatchNorm
 from weft.ops._checks import strings
 from weft.ops.across import ALL_REDUCE_EACH, BROADCAST, ReduceOp
+from weft.ops.create import ones_like
 from weft.ops.state import assign
 from weft.parallel.groups import Group
 from weft.parallel.layout import Layout
@@ -282,11 +283,12 @@ class SyncBatchNorm(_BatchNorm, dimensions=(2, 4), shows=("2", "[[[[1.0]], [[2.0
             return super().construct(x)
         axes, shape = (0, *range(2, x.ndim)), (1, -1, *[1] * (x.ndim - 2))
         wide = x.astype(dtypes.float32)
-        sums = apply(ALL_REDUCE_EACH, (wide.mean(axes), (wide * wide).mean(axes)), (ReduceOp.AVG, (), self._group))
-        mean, variance = sums[0], sums[1] - sums[0] * sums[0]
-        count = x.size // x.shape[1] * len(self._group.ranks)
+        own = wide.sum(axes), (wide * wide).sum(axes), ones_like(wide).sum(axes)  # processes may have other counts
+        total, squares, count = apply(ALL_REDUCE_EACH, own, (ReduceOp.SUM, (), self._group))
+        mean = total / count
+        variance = squares / count - mean * mean
         for moving, new in (
-            (self.moving_mean, mean), (self.moving_variance, variance * (count / max(count - 1, 1)))
+            (self.moving_mean, mean), (self.moving_variance, variance * (count / (count - 1).maximum(1)))
         ):  # fmt: skip
             assign(moving, (moving * self.momentum + new * (1 - self.momentum)).astype(moving.dtype))
         normal = (wide - mean.reshape(shape)) / (variance.reshape(shape) + self.eps).sqrt()

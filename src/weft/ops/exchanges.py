@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import functools
 import itertools
+import queue
+import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from weft import lazily
 from weft.core.describing import shows
 from weft.core.tensor import Tensor
+from weft.core.workers import start_quietly
 from weft.ops.collectives import (
     AllGather,
     AllReduce,
@@ -69,7 +72,7 @@ class CommHandle:
         self._future: futures.Future[Any] | None = None
         if job is not None:
             attendance = processes().attendance
-            self._future = _line(*line).submit(job if attendance is None else attendance.meanwhile(job))
+            self._future = _submitted(line, job if attendance is None else attendance.meanwhile(job))
 
     def wait(self) -> None:
         """Wait until the exchange is done.
@@ -93,15 +96,37 @@ class CommHandle:
         return self._future is None or self._future.done()
 
 
-@functools.cache
-def _line(source: int, target: int) -> futures.ThreadPoolExecutor:
-    """The thread for messages from one process to another."""
-    return futures.ThreadPoolExecutor(1, f"weft-messages-{source}-{target}")
+#: what is to be done by the thread for messages from one process to another, by both
+_LINES: Final[dict[tuple[int, int], queue.SimpleQueue[tuple[futures.Future[Any], Callable[[], Any]]]]] = {}
+_GUARD: Final = threading.Lock()
+
+
+def _submitted(line: tuple[int, int], job: Callable[[], Any]) -> futures.Future[Any]:
+    """What comes of a job that the thread of a line does after those before it."""
+    with _GUARD:
+        jobs = _LINES.get(line)
+        if jobs is None:
+            jobs = _LINES[line] = queue.SimpleQueue()
+            # a pool of Python's would take nothing more from threads that outlive the main one
+            start_quietly(functools.partial(_work, jobs), f"weft-messages-{line[0]}-{line[1]}")
+    future: futures.Future[Any] = futures.Future()
+    jobs.put((future, job))
+    return future
+
+
+def _work(jobs: queue.SimpleQueue[tuple[futures.Future[Any], Callable[[], Any]]]) -> None:
+    while True:
+        future, job = jobs.get()
+        try:
+            future.set_result(job())
+        except BaseException as error:
+            future.set_exception(error)
 
 
 def _after_others(source: int, target: int) -> None:
     """Wait until the messages under way on a line have arrived."""
-    _line(source, target).submit(lambda: None).result()
+    if (source, target) in _LINES:
+        _submitted((source, target), lambda: None).result()
 
 
 def handle(async_op: Any) -> CommHandle | None:

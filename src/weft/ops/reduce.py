@@ -162,8 +162,11 @@ def counting(input: Any, dtype: Any) -> Any:
     """A tensor in the element type in which sums and products are taken: integers and bools in int64."""
     if dtype is not None:
         return input.astype(dtype)
-    narrow = input.dtype.category < 2 and input.dtype.itemsize < 8
-    return input.astype(dtypes.int64) if narrow else input
+    try:
+        kind = input._data.dtype
+    except AttributeError:  # a graph's value, or what a NumPy array holds
+        kind = input.dtype.np_dtype
+    return input.astype(dtypes.int64) if kind.kind in "biu" and kind.itemsize < 8 else input
 
 
 @shows("mean(Tensor([[1.0, 2.0], [3.0, 4.0]]))", "2.5")

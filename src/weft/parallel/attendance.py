@@ -99,6 +99,8 @@ class Attendance:
         self._noted, self._raised, self._ended = threading.Event(), threading.Event(), threading.Event()
         self._noting = threading.Lock()
         self._unanswered = 0
+        #: when the others of an exchange were last there: it does something from then on
+        self._let_on = 0.0
         self._line = Line(address, patience)
         self._line.listen(self._hear, "weft-attendance")
         self._line.send("hello", rank, start)
@@ -135,7 +137,7 @@ class Attendance:
             if activity.look():
                 idle_since = moment
             inside = [(group, what, moment - since) for group, what, since in list(self._inside.values())]
-            self._line.send("alive", moment - idle_since, self.place(), inside, _jax_compat.stage())
+            self._line.send("alive", moment - max(idle_since, self._let_on), self.place(), inside, _jax_compat.stage())
             self._unanswered += 1
             if self._unanswered > _UNANSWERED:
                 self._note(
@@ -162,6 +164,7 @@ class Attendance:
             self._begins.put((message[1],))
         elif message[0] == "met":
             _, group, number, found = message
+            self._let_on = time.monotonic()
             key = (group_of(group), number)
             then = self._meeting.pop(key, None)
             self._told.pop(key, None)

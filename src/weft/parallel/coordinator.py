@@ -291,6 +291,8 @@ class Coordinator:
                 self._differing = Differing(group, number, wait.came, time.monotonic() + _CAUSE)
                 self._send(self._peers_of(group), "differ", group, number)
         elif self._fault is None:
+            for rank in group.ranks:
+                self._members[rank].idle = 0.0  # as it will say of itself
             found = [wait.came[rank][2] for rank in group.ranks]
             self._send(self._peers_of(group), "met", group, number, found)
 
@@ -407,12 +409,15 @@ class Coordinator:
                     self._declare(f"rank {rank} does nothing since {member.idle:.0f} s,{place}; {told} {allowed}", rank)
 
     def _holding(self, rank: int, waits: list[_Wait]) -> set[int]:
-        """Those that do not wait themselves, of a process, those that it waits for, those that these wait for..."""
+        """Those that do something or do not wait, of a process, those that it waits for, those that these wait for...
+
+        One that waits may do something besides, in another thread, that others wait for.
+        """
         seen, found, left = {rank}, set(), [rank]
         while left:
             one = left.pop()
             others = {other for wait in waits if one in wait.came for other in wait.missing()}
-            if not others:
+            if not others or self._members[one].idle <= self._idle:
                 found.add(one)
             left += others - seen
             seen |= others

@@ -47,7 +47,7 @@ class Session:
     __slots__ = (
         "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved", "chosen",
         "previous_writes", "owns_writes", "keeps_tape", "args", "given", "kwargs", "request", "sens", "closed",
-        "run", "tracks", "recording", "paused", "brought", "starts",
+        "run", "tracks", "recording", "paused", "brought", "starts", "whole",
     )  # fmt: skip
 
     def __init__(self, trace: Trace | None, followed: bool) -> None:
@@ -85,6 +85,8 @@ class Session:
         self.closed = False
         #: whether histories were paused where it began: then nothing of it leads on to another gradient
         self.paused = PAUSE.paused
+        #: whether its backward pass was one call
+        self.whole = False
         #: whether it keeps other threads from tracking weights
         self.tracks = False
         #: calls the differentiated function as a captured one; None to call it as it is
@@ -444,7 +446,9 @@ def walk_of(
     recording = None if hooked else session.recording
     begin: Any = None if record or recording is None else whole(recording, outputs, douts, targets, release)
     if begin.__class__ is Walk:
+        session.whole = True  # what it gives nobody else has
         return begin
+    session.whole = False
     if douts is None:
         douts = [ones_of(output) for output in outputs]
     return start_walk(outputs, douts, targets, record, release, begin, session.starts)
@@ -455,8 +459,15 @@ def collected(session: Session, raw: Sequence[Tensor | None], record: bool | Non
     """What a session's backward pass came to, zeros where no path leads to a leaf; new handles."""
     record = session.followed if record is None else record
     again = present if record else detached  # as `own` does
-    results: list[Any] = [None if g is None else again(g) for g in raw]
-    if True in [g is None for g in raw]:
+    missing = False
+    results: list[Any] = []
+    for gradient in raw:
+        if gradient is None:
+            missing = True
+        elif record or not session.whole:
+            gradient = again(gradient)
+        results.append(gradient)
+    if missing:
         likes = [*tensors_of_templates(session), *_weight_handles(session)]
         results = [zeros_like(likes[i]) if g is None else g for i, g in enumerate(results)]
     return results

@@ -122,7 +122,7 @@ class Graph:
     ) -> Node:
         """Append a node; its results are `node.outputs`."""
         node = Node(op, inputs, attrs, regions, location)
-        node.outputs = tuple(Value(t, self, node, i) for i, t in enumerate(output_types))
+        node.outputs = tuple([Value(t, self, node, i) for i, t in enumerate(output_types)])
         self.nodes.append(node)
         return node
 

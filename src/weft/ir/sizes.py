@@ -169,11 +169,17 @@ def open_in(value: Any) -> Iterator[Size]:
         yield value
 
 
+#: classes of values that most attributes have
+_PLAIN: Final = frozenset({bool, int, float, str, type(None)})
+
+
 def has_open(value: Any) -> bool:
     """Whether there is an open size in a value, through tuples and slices."""
     kind = value.__class__
+    if kind in _PLAIN:
+        return False
     if kind is tuple:
-        return any(map(has_open, value))
+        return any(each.__class__ not in _PLAIN and has_open(each) for each in value)
     if kind is slice:
         return has_open((value.start, value.stop, value.step))
     return is_open_size(value)

@@ -163,7 +163,7 @@ def counting(input: Any, dtype: Any) -> Any:
     if dtype is not None:
         return input.astype(dtype)
     try:
-        kind = input._data.dtype
+        kind = input._data.aval.dtype
     except AttributeError:  # a graph's value, or what a NumPy array holds
         kind = input.dtype.np_dtype
     return input.astype(dtypes.int64) if kind.kind in "biu" and kind.itemsize < 8 else input

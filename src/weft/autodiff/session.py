@@ -117,11 +117,8 @@ def refuse_shared_writes(session: Session) -> None:
     """
     given: list[Tensor] = []
     for original, handle, data, before in session.rebound:
-        try:
-            if original._data is before and handle._data is data:
-                continue
-        except AttributeError:  # what a NumPy array holds is looked at
-            pass
+        if data_of(original) is before and data_of(handle) is data:
+            continue
         found = before is not None and _is_changed(data_of(original), before)  # it was written under another name
         if not found and data_of(handle) is not data:
             given = given or [tensor for arg in session.given for tensor in tensors_of(arg)]
@@ -341,11 +338,7 @@ def _restore(session: Session) -> None:
     if session.chosen:
         unfollow(session.chosen, None if session.followed else cut)
     for original, handle, data, _ in session.rebound:
-        try:
-            same = handle._data is data
-        except AttributeError:  # what a NumPy array holds is looked at
-            same = data_of(handle) is data
-        if not same:  # written, by whatever way: also by a branch or a loop of a graph
+        if data_of(handle) is not data:  # written, by whatever way: also by a branch or a loop of a graph
             original.rebind(handle)
     if session.owns_writes:
         if WRITES.handles and not session.followed:

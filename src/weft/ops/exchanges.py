@@ -6,6 +6,7 @@ asynchronous is done when the function returns, except messages between two proc
 
 from __future__ import annotations
 
+import atexit
 import functools
 import itertools
 import queue
@@ -127,6 +128,15 @@ def _after_others(source: int, target: int) -> None:
     """Wait until the messages under way on a line have arrived."""
     if (source, target) in _LINES:
         _submitted((source, target), lambda: None).result()
+
+
+@atexit.register
+def _arrive() -> None:
+    """The program has ended: messages under way still arrive."""
+    attendance = processes().attendance
+    if attendance is not None and attendance.is_of_this_process():
+        for line in list(_LINES):
+            _after_others(*line)
 
 
 def handle(async_op: Any) -> CommHandle | None:

@@ -49,6 +49,15 @@ def test_threads_that_are_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert all("all agree" in log for log in logs), logs
 
 
+def test_the_line_of_an_exchange_in_a_thread(tmp_path: Path) -> None:
+    status, logs, said = launched(tmp_path, 2, "threads", "shape")
+    assert status == 1, said
+    line = (PROGRAMS / "threads.py").read_text().splitlines().index("    gather(Tensor([1.0] * (1 + rank)))") + 1
+    for rank in range(2):
+        came = rf"rank {rank}: AllGather\(float32\[{rank + 1}\]\) \(\S*threads.py:{line}\)"
+        assert all(re.search(came, log) for log in logs), logs
+
+
 def test_groups_in_another_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEFT_IDLE_SECONDS", "2")
     status, logs, said = launched(tmp_path, 2, "threads", "order")

@@ -145,13 +145,13 @@ class Attendance:
                 )
 
     def place(self) -> str:
-        """Where the program's main thread is, in code that is not weft's; for what this thread works if it does."""
-        line = getattr(self._for, "line", "")
-        if line:
+        """Where the program is, in code that is not weft's: in this thread, or, where that is none of the program's, in
+        the main one; for what this thread works if it does.
+        """
+        line = getattr(self._for, "line", "") or _of_program(traceback.walk_stack(sys._getframe()))
+        if line or threading.get_ident() == self._main:
             return str(line)
-        here = threading.get_ident() == self._main
-        frame = sys._getframe() if here else sys._current_frames().get(self._main or 0)
-        return _of_program(traceback.walk_stack(frame))
+        return _of_program(traceback.walk_stack(sys._current_frames().get(self._main or 0)))
 
     # faults
 

@@ -161,7 +161,9 @@ def _samples(names: Sequence[str], arrays: Sequence[Any]) -> list[tuple[str, Any
     """Elements of operands that must be the same in all processes; not of those that span processes themselves."""
     chosen = [(name, array) for name, array in zip(names, arrays, strict=True) if array.is_fully_addressable]
     found = _sampled([array for _, array in chosen]) if chosen else []
-    return [(name, np.asarray(sample)) for (name, _), sample in zip(chosen, found, strict=True)]
+    values = [np.asarray(sample) for sample in found]
+    signless = [value + value.dtype.type(0) if value.dtype.kind in "fc" else value for value in values]  # 0 is -0
+    return [(name, value) for (name, _), value in zip(chosen, signless, strict=True)]
 
 
 def _said_of(samples: Sequence[tuple[str, Any]]) -> str:

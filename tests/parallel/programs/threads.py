@@ -160,6 +160,14 @@ def check_two_threads_over_one_group() -> None:
         raise refused
 
 
+def differ() -> None:
+    gather = ops.AllGather("mine")
+    gather(Tensor([1.0] * (1 + rank)))
+
+
+if sys.argv[1:] == ["shape"]:
+    in_threads(differ)
+    sys.exit(0)
 if sys.argv[1:] == ["order"]:
     for each in ("grads", "metrics") if rank else ("metrics", "grads"):
         total(each, 1.0)

@@ -117,14 +117,15 @@ def refuse_shared_writes(session: Session) -> None:
     """
     given: list[Tensor] = []
     for original, handle, data, before in session.rebound:
-        if data_of(original) is before and data_of(handle) is data:
+        now, inside = data_of(original), data_of(handle)
+        if now is before and inside is data:
             continue
-        found = before is not None and _is_changed(data_of(original), before)  # it was written under another name
-        if not found and data_of(handle) is not data:
+        found = before is not None and _is_changed(now, before)  # it was written under another name
+        if not found and inside is not data:
             given = given or [tensor for arg in session.given for tensor in tensors_of(arg)]
             at = next(i for i, tensor in enumerate(given) if tensor is original)
             shared = any(share_elements(original, other) for other in (*given[:at], *given[at + 1 :]))
-            found = shared and _is_changed(data_of(handle), data)  # elements are compared last: they come to the host
+            found = shared and _is_changed(inside, data)  # elements are compared last: they come to the host
         if found:
             what = (
                 "a differentiated function writes to an argument that shares elements with another tensor that it uses"

@@ -358,11 +358,11 @@ class Applied(Cell):
             if name not in names:  # a setting comes first
                 _set_operator(cls, name, lambda layer: _OfLayer(layer, operation, names))
                 cls._by_operators = with_inputs_spread(name)  # type: ignore[attr-defined]
-                cls._with_own = _calling(name)  # type: ignore[attr-defined]
+                cls._with_own = calling(name)  # type: ignore[attr-defined]
         super().__init_subclass__(**kwargs)
 
 
-def _calling(name: str) -> Callable[[Any, Any], Any]:
+def calling(name: str) -> Callable[[Any, Any], Any]:
     """A `construct` that calls an attribute."""
 
     def construct(self: Any, x: Any) -> Any:

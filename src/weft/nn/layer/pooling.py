@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Applied, Described, declared, with_inputs_spread, with_operators
+from weft.nn.declared import Applied, Described, calling, declared, with_inputs_spread, with_operators
 from weft.ops import operations
 from weft.ops import pool as ops
 
@@ -102,9 +102,7 @@ class MaxPool2d(_MaxPool, shows=("2, 2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[4.
     """
 
     _by_operators = with_inputs_spread("max_pool")
-
-    def _with_own(self, x: Tensor) -> Any:
-        return self.max_pool(x)
+    _with_own = calling("max_pool")
 
 
 class MaxPool3d(_MaxPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[2.]]]]]")):
@@ -156,9 +154,7 @@ class AvgPool2d(_AvgPool, shows=("2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[2.5]]
     """
 
     _by_operators = with_inputs_spread("avg_pool")
-
-    def _with_own(self, x: Tensor) -> Any:
-        return self.avg_pool(x)
+    _with_own = calling("avg_pool")
 
 
 class AvgPool3d(_AvgPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[1.5]]]]]")):

@@ -142,10 +142,67 @@ except ModuleNotFoundError as error:
     assert run(program) == "False Error True\nTrue\nNo module named 'this_is_no_module'\n"
 
 
-def test_settling_twice_changes_nothing() -> None:
-    lazily.settle()
+def test_bringing_all_twice_changes_nothing() -> None:
+    lazily.bring_all()
     before = dict(vars(weft.nn))
-    thread = threading.Thread(target=lazily.settle)
+    thread = threading.Thread(target=lazily.bring_all)
     thread.start()
     thread.join()
     assert dict(vars(weft.nn)) == before
+
+
+def test_compiling_imports_only_what_the_function_reads() -> None:
+    program = f"""
+import sys, weft
+from weft import Tensor
+compiled = weft.jit(lambda x: weft.ops.relu(x) * 2)
+print(compiled(Tensor([-1.0, 2.0])))
+print([m for m in {LATER!r} if m in sys.modules])
+"""
+    assert run(program) == "[0. 4.]\n['bytecode']\n"  # capture makes code
+
+
+def test_what_a_capture_imports_is_the_same_as_outside() -> None:
+    """Modules imported while a function is captured make no tensors of that graph that stay in them."""
+    program = """
+import sys, types, weft
+from weft import Tensor, lazily
+places = [(sys.modules[package], name) for package, names in lazily._WAITING.items() for name in names]
+@weft.jit
+def function(x):
+    count = 0
+    for module, name in places:
+        count += getattr(module, name) is not None
+    return x + count
+print(int(function(Tensor([0]))[0]) == len(places), function.report().breaks)
+for name, module in list(sys.modules.items()):
+    if name.partition(".")[0] == "weft":
+        for value in vars(module).values():
+            if isinstance(value, Tensor):
+                value.asnumpy()
+            elif isinstance(value, type):
+                for held in vars(value).values():
+                    if isinstance(held, Tensor):
+                        held.asnumpy()
+"""
+    assert run(program) == "True ()\n"
+
+
+def test_the_next_process_finds_what_only_a_capture_imported(tmp_path: Path) -> None:
+    program = f"""
+import sys, weft
+from weft import Tensor, nn
+from weft.capture.machine.interpreter import Interpreter
+weft.set_context(compile_cache_path={str(tmp_path)!r}, enable_compile_cache=True)
+if sys.argv[1:]:
+    Interpreter.__init__ = None
+@weft.jit
+def function(x):
+    from weft.nn import Conv2d
+    return weft.ops.relu(x) if issubclass(Conv2d, nn.Cell) and issubclass(weft.train.Model, object) else x
+print(function(Tensor([-1.0, 2.0])))
+"""
+    for arguments in ((), ("only what was kept",)):
+        command = [sys.executable, "-c", program, *arguments]
+        found = subprocess.run(command, check=True, capture_output=True, text=True)
+        assert found.stdout == "[0. 2.]\n"

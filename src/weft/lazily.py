@@ -4,8 +4,7 @@ Two kinds of modules wait: single ones that few programs need (`deferred`), and 
 `__getattr__` (PEP 562) imports when a name of theirs is read (`lazily`). Type checkers see ordinary imports, under
 ``if TYPE_CHECKING``.
 
-Code that is captured must find each name in its place. So when the first function is compiled, `settle` imports what
-packages still wait for.
+Code that is captured must find each name in its place: capture calls `bring` before it looks for a name of a module.
 """
 
 from __future__ import annotations
@@ -75,10 +74,22 @@ def lazily(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any]
     return __getattr__, __dir__
 
 
-def settle() -> None:
-    """Import what packages wait for, so that each name is in its place and the packages are like any others."""
-    for package, names in list(_WAITING.items()):
-        module = sys.modules[package]
-        for name in names:
-            getattr(module, name)
-        _WAITING.pop(package, None)
+def bring(module: types.ModuleType, name: str) -> None:
+    """Import what a package waits for under a name, so that it is in its place as any other.
+
+    Args:
+        module: any module; one that waits for nothing, or not for this name, stays as it is.
+        name: the name of an attribute.
+    """
+    if name in _WAITING.get(module.__name__, ()):
+        getattr(module, name)
+
+
+def bring_all() -> None:
+    """Import all that packages wait for; for who walks through all that there is."""
+    brought: set[str] = set()
+    while waiting := _WAITING.keys() - brought:  # a package that is imported may wait for more
+        for package in waiting:
+            for name in _WAITING[package]:
+                getattr(sys.modules[package], name)
+        brought |= waiting

@@ -9,7 +9,7 @@ from weft import dtypes, lazily
 from weft.core.primitive import Primitive, Sample
 from weft.ops._samples import A
 
-lazily.settle()  # importing all modules declares all primitives
+lazily.bring_all()  # importing all modules declares all primitives
 
 #: samples of the primitives that the kernel declares
 KERNEL_SAMPLES = {

@@ -123,20 +123,20 @@ def _key() -> str:
     return f"types {version()}"
 
 
-def _sources(folder: str) -> list[Any]:
-    """Name, size and time of every source file in a folder and those in it."""
-    folders: list[str] = []
-    found: list[Any] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".py"):
-                facts = entry.stat()
-                found.append((entry.name, facts.st_size, facts.st_mtime_ns))
-            elif entry.name != "__pycache__" and entry.is_dir():
-                folders.append(entry.name)
+def _sources(package: str) -> list[tuple[str, int, int]]:
+    """Path in the package, size and time of every source file."""
+    found = []
+    folders, start = [package], len(package)
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.endswith(".py"):
+                    facts = entry.stat()
+                    found.append((entry.path[start:], facts.st_size, facts.st_mtime_ns))
+                elif "." not in name and name != "__pycache__" and entry.is_dir():
+                    folders.append(entry.path)
     found.sort()
-    for name in sorted(folders):
-        found += [name, *_sources(os.path.join(folder, name))]
     return found
 
 

@@ -56,7 +56,8 @@ class Program(Owner):
         names = [f"a{i}" for i in range(len(args))] + [parameter_name(i, key) for i, key in enumerate(kwargs)]
         values = (*args, *kwargs.values())
         kept = self._kept(function)
-        found = None if kept is None else kept.find(function, names, values)
+        key = "" if kept is None else kept.key(names, values)  # now: the call may import libraries
+        found = None if kept is None else kept.find(key, function, values)
         if found is not None:
             self._record_kept(found)
             return found
@@ -80,7 +81,7 @@ class Program(Owner):
 
         entry = self._capture(begin, None, why)
         if kept is not None:
-            kept.keep(entry, function, names, values)
+            kept.keep(key, entry, function, values)
         return entry
 
     def _kept(self, function: Any) -> KeptEntries | None:

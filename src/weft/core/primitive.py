@@ -208,7 +208,7 @@ class Primitive:
     def named(cls, name: str) -> Primitive | None:
         """The primitive that is declared under a name, maybe in a module that was not needed so far; else None."""
         if name not in cls.table:
-            lazily.settle()
+            lazily.bring_all()
         return cls.table.get(name)
 
     def bound(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:

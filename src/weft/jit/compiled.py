@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from weft import context, lazily
+from weft import context
 from weft.capture.capture import Program
 from weft.capture.leaving.entries import Entries
 from weft.capture.leaving.entry import Entry
@@ -94,7 +94,6 @@ class Compiled:
         program, function = self.program, self.function  # not this object: it goes at once when nobody holds it
 
         def capture(values: tuple[Any, ...], why: str) -> Entry:
-            lazily.settle()  # what is captured may read any name
             kwargs = dict(zip(names, values[count:], strict=True))
             return program.capture_call(function, values[:count], kwargs, why)
 

@@ -8,7 +8,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from weft import lazily
 from weft.core.transparency import PYTHON_ONLY, keeps
 from weft.errors import Location, Refusal, Unsupported
 from weft.jit.apply import apply
@@ -132,7 +131,6 @@ def _compile(function: Any, options: Options) -> Any:
         function = function.__weft_inline__
     if function.__class__ is types.FunctionType and function.__code__ in PYTHON_ONLY:
         return function
-    lazily.settle()  # now, and not in the first call
     kind = _suspends(function)
     if kind is None:
         return dispatched(function, options)

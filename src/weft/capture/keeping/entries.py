@@ -45,18 +45,28 @@ class KeptEntries:
         #: the records that became entries, each of which serves once
         self._used: set[str] = set()
 
-    def find(self, function: Any, names: Sequence[str], values: Sequence[Any]) -> Entry | None:
+    def key(self, names: Sequence[str], values: Sequence[Any]) -> str:
+        """The name under which entries for a call are kept.
+
+        Args:
+            names: names of the parameters of the entry.
+            values: their values.
+        """
+        kinds = [repr(value.type) if type(value) is Tensor else type(value).__qualname__ for value in values]
+        facts = (version(), machine(), _libraries(), self._about, self.policy, list(names), kinds)
+        return f"entries {hashlib.sha256(repr(facts).encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+    def find(self, key: str, function: Any, values: Sequence[Any]) -> Entry | None:
         """The entry of an earlier process that fits a call, None if there is none.
 
         Args:
+            key: what `key` said of the call.
             function: the callable.
-            names: names of the parameters of the entry.
-            values: their values.
+            values: the values of the parameters of the entry.
         """
         store = executables.kept_entries()
         if store is None or self.unkept:
             return None
-        key = self._key(names, values)
         records = _records(store.get(key))
         for place, record in enumerate(records):
             if record["id"] in self._used:
@@ -72,8 +82,15 @@ class KeptEntries:
             return entry
         return None
 
-    def keep(self, entry: Entry, function: Any, names: Sequence[str], values: Sequence[Any]) -> None:
-        """Keep a new entry, while everything is as it was before the call that was captured."""
+    def keep(self, key: str, entry: Entry, function: Any, values: Sequence[Any]) -> None:
+        """Keep a new entry, while everything is as it was before the call that was captured.
+
+        Args:
+            key: what `key` said of the call before it was captured.
+            entry: the entry.
+            function: the callable.
+            values: the values of the parameters of the entry.
+        """
         store = executables.kept_entries()
         if store is None:
             return
@@ -86,14 +103,8 @@ class KeptEntries:
             return
         record["id"] = hashlib.sha256(json.dumps(record).encode()).hexdigest()
         self._used.add(record["id"])
-        key = self._key(names, values)
         others = [other for other in _records(store.get(key)) if other["id"] != record["id"]]
         store.put(key, _content([record, *others[: _LIMIT - 1]]))
-
-    def _key(self, names: Sequence[str], values: Sequence[Any]) -> str:
-        kinds = [repr(value.type) if type(value) is Tensor else type(value).__qualname__ for value in values]
-        facts = (version(), machine(), _libraries(), self._about, self.policy, list(names), kinds)
-        return f"entries {hashlib.sha256(repr(facts).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def tell(entry: Entry, reason: object) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 import re
 import sys
 import types
@@ -24,7 +25,7 @@ from weft.capture.keeping.described import DESCRIPTORS, held_by, is_described_wh
 from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.python.classes import is_changeable
 from weft.capture.python.namespaces import class_namespace
-from weft.capture.python.packages import module_of
+from weft.capture.python.packages import OWN_PACKAGES, module_of
 from weft.capture.state.guards import KEPT, Guard
 from weft.core.tensor import Tensor
 from weft.ops.random import random_state
@@ -258,6 +259,8 @@ def _known(obj: Any) -> Place | None:
         return ["module", obj.__name__] if sys.modules.get(obj.__name__) is obj else None
     if obj is vars(builtins):
         return ["globals", "builtins"]
+    if obj is sys.modules:
+        return ["of", "sys", "modules"]
     if type(obj) is dict:
         module = obj.get("__name__")
         known = sys.modules.get(module) if type(module) is str else None
@@ -278,6 +281,11 @@ def _named(module: str, name: str) -> Any:
         return found(["of", module, *name.split(".")], {}, None)
     except (LookupError, AttributeError, TypeError):
         return None
+
+
+def _module(name: str) -> Any:
+    """A module that the program has imported, or one of the framework's, which are imported when they are needed."""
+    return importlib.import_module(name) if name.partition(".")[0] in OWN_PACKAGES else sys.modules[name]
 
 
 def found(place: Place, names: Mapping[str, Any], function: Any) -> Any:
@@ -302,15 +310,15 @@ def found(place: Place, names: Mapping[str, Any], function: Any) -> Any:
     if how == "random state":
         return random_state()
     if how == "module":
-        return sys.modules[rest[0]]
+        return _module(rest[0])
     if how == "globals":
-        return vars(sys.modules[rest[0]])
+        return vars(_module(rest[0]))
     if how == "globals of":
         return names[rest[0]].__globals__
     if how == "attributes":
         return class_namespace(names[rest[0]])
     if how == "of":
-        obj = sys.modules[rest[0]]
+        obj = _module(rest[0])
         for name in rest[1:]:
             if name in _PARTS.get(type(obj), ()):
                 obj = getattr(obj, name)

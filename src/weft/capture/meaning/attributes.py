@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from weft import lazily
 from weft.capture.meaning.methods import descriptor_getter
 from weft.capture.meaning.objects import PLAIN
 from weft.capture.meaning.parts import Part
@@ -110,6 +111,8 @@ class Attributes(Part):
 
     def _module_attr(self, module: Any, name: str) -> Any:
         namespace = module.__dict__
+        if name not in namespace:
+            lazily.bring(module, name)
         if name not in namespace and not hasattr(types.ModuleType, name):
             self.sources.not_held(module, name)
             fallback = namespace.get("__getattr__")

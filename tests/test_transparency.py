@@ -124,6 +124,7 @@ OWN = {
     "weft.autodiff.recompute:_Operations.__call__",
     "weft.autodiff.rules:GraphRule.gradients",
     "weft.autodiff.session:_track",
+    "weft.lazily:lazily",
     "weft.nn.declared:_compute_with",
     "weft.nn.optim.keeping:_program",
     "weft.nn.optim.keeping:_program.<locals>.run",

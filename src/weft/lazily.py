@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 #: packages whose names are not all there: where each name is to be found
@@ -44,18 +44,22 @@ def deferred(name: str) -> Any:
     return sys.modules.get(name) or _Deferred(name)
 
 
-def lazily(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazily(
+    package: str, names: Mapping[str, str], find: Callable[[Any, str], Any] = getattr
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of a package some of whose names are imported when they are first read.
 
     Args:
         package: dotted name of the package.
         names: dotted name of a module -> the names taken from it, separated by spaces. The package itself stands for
             modules in it.
+        find: ``find(module, name)`` takes a name from its module.
 
     Returns:
         tuple: the two functions.
     """
     own = _WAITING[package] = {name: module for module, listed in names.items() for name in listed.split()}
+    made: dict[str, Any] = {}
 
     def __getattr__(name: str) -> Any:
         where = own.get(name)
@@ -64,7 +68,8 @@ def lazily(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any]
         if where == package:
             found: Any = importlib.import_module(f"{package}.{name}")
         else:
-            found = getattr(importlib.import_module(where), name)
+            found = find(importlib.import_module(where), name)
+        found = made.setdefault(name, found)  # the first of two threads
         setattr(sys.modules[package], name, found)
         return found
 
@@ -72,6 +77,34 @@ def lazily(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any]
         return sorted({*vars(sys.modules[package]), *own})
 
     return __getattr__, __dir__
+
+
+class Names(Mapping[str, Any]):
+    """The names of a module as a dict has them, with those that it waits for.
+
+    Args:
+        module: the module.
+
+    Example:
+        >>> import weft
+        >>> Names(weft.ops)["add"].__name__
+        'add'
+    """
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self._module = module
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return getattr(self._module, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dir(self._module))
+
+    def __len__(self) -> int:
+        return len(dir(self._module))
 
 
 def bring(module: types.ModuleType, name: str) -> None:
@@ -88,8 +121,8 @@ def bring(module: types.ModuleType, name: str) -> None:
 def bring_all() -> None:
     """Import all that packages wait for; for who walks through all that there is."""
     brought: set[str] = set()
-    while waiting := _WAITING.keys() - brought:  # a package that is imported may wait for more
+    while waiting := [package for package in _WAITING if package not in brought]:  # what is imported may wait for more
+        brought.update(waiting)
         for package in waiting:
             for name in _WAITING[package]:
                 getattr(sys.modules[package], name)
-        brought |= waiting

@@ -7,18 +7,13 @@ what other processes have written meanwhile. It is of no use to another version 
 from __future__ import annotations
 
 import atexit
-import functools
-import hashlib
 import json
-import os
-import sys
 import threading
 import time
 from typing import Any, Final, Protocol
 
-import numpy as np
-
 from weft._jax_compat import on_compilation
+from weft.cache.version import VERSION
 
 #: how many are kept; beyond it the file begins anew
 LIMIT: Final = 20_000
@@ -111,33 +106,9 @@ def _write(name: str, seconds: float) -> None:
         _current.write()
 
 
-@functools.cache
-def version() -> str:
-    """A name for everything that says what an operation computes: this package's source, NumPy and Python."""
-    facts = [sys.version, np.__version__, *_sources(os.path.dirname(os.path.dirname(__file__)))]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()
-
-
 def _key() -> str:
     """The name of the file."""
-    return f"types {version()}"
-
-
-def _sources(package: str) -> list[tuple[str, int, int]]:
-    """Path in the package, size and time of every source file."""
-    found = []
-    folders, start = [package], len(package)
-    for folder in folders:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                if name.endswith(".py"):
-                    facts = entry.stat()
-                    found.append((entry.path[start:], facts.st_size, facts.st_mtime_ns))
-                elif "." not in name and name != "__pycache__" and entry.is_dir():
-                    folders.append(entry.path)
-    found.sort()
-    return found
+    return f"types {VERSION}"
 
 
 on_compilation(_write)

@@ -17,8 +17,9 @@ import jax
 
 from weft._jax_compat import Program, Spread, compiler_settings, loading
 from weft.cache import partitioning
-from weft.cache.inferred import Store, version
+from weft.cache.inferred import Store
 from weft.cache.mixing import Mixing
+from weft.cache.version import VERSION
 
 partitioning.install()
 #: begins the keys of what is kept here
@@ -70,7 +71,7 @@ def compiled(
             known.append(text())
         if known[0] is None:
             return None
-        facts = (version(), compiler_settings(), known[0], tuple(donated), types)
+        facts = (VERSION, compiler_settings(), known[0], tuple(donated), types)
         return _PREFIX + hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def find(types: str) -> Program | None:
@@ -117,7 +118,7 @@ def remembered(text: str | None, find: Callable[[], Any]) -> Any:
     """
     if _store is None or text is None:
         return find()
-    key = "fact " + hashlib.sha256(repr((version(), compiler_settings(), text)).encode()).hexdigest()
+    key = "fact " + hashlib.sha256(repr((VERSION, compiler_settings(), text)).encode()).hexdigest()
     content = _store.get(key)
     if content is not None:
         try:

@@ -9,24 +9,30 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import jax
 import numpy as np
 
+from weft import lazily
 from weft._jax_compat import to_device
 from weft.cache.programs import compiled
 from weft.compile.compilations import Compilations, compiling
 from weft.compile.executable import exclusively_held
 from weft.compile.known_sizes import with_sizes
 from weft.compile.lower import function_name, lower
-from weft.compile.padding import Extent, PaddedProgram, Refused, padded
 from weft.core.control import CALL, effect_of
 from weft.core.primitive import ACROSS, IO
 from weft.core.threads import others_run
 from weft.ir.graph import Graph
 from weft.ir.sizes import constrained, evaluated
 from weft.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from weft.compile import padding
+    from weft.compile.padding import Extent, PaddedProgram
+else:
+    padding = lazily.deferred("weft.compile.padding")
 
 #: the values of the atoms, in their order
 Key = tuple[int, ...]
@@ -100,17 +106,17 @@ class PaddedGraph:
         try:
             graph = with_sizes(self.graph, constrained(self.atoms, self._facts), check=False)
         except Exception as error:  # facts that JAX does not understand
-            raise Refused(self.graph.name, f"{type(error).__name__}: {error}") from error
+            raise padding.Refused(self.graph.name, f"{type(error).__name__}: {error}") from error
         kinds = [param.type for param in graph.params]
         if any(effect_of(node) in (IO, ACROSS) or node.op is CALL for node in graph.nodes):
-            raise Refused(graph.name, "it calls the host")
+            raise padding.Refused(graph.name, "it calls the host")
         if not all(isinstance(kind, TensorType) for kind in kinds):
-            raise Refused(graph.name, "it has effects")
+            raise padding.Refused(graph.name, "it has effects")
         structs = [jax.ShapeDtypeStruct(kind.shape, kind.dtype.np_dtype) for kind in kinds]  # type: ignore[union-attr]
         try:
             return jax.make_jaxpr(lower(graph))(*structs)
         except Exception as error:  # an implementation that needs to know a size
-            raise Refused(graph.name, f"{type(error).__name__}: {error}") from error
+            raise padding.Refused(graph.name, f"{type(error).__name__}: {error}") from error
 
     def program(self, bucket: Key, donates: bool = False) -> tuple[PaddedProgram, Callable[..., Any]]:
         """The function for a bucket, and compiled.
@@ -121,7 +127,7 @@ class PaddedGraph:
         found = self._compiled.get((bucket, donates))
         if found is None:
             sizes = len(self.atoms)
-            program = padded(self._symbolic, self.atoms, dict(zip(self.atoms, bucket, strict=True)))
+            program = padding.padded(self._symbolic, self.atoms, dict(zip(self.atoms, bucket, strict=True)))
 
             def run(*operands: Any) -> tuple[Any, ...]:
                 return tuple(program(operands[:sizes], *operands[sizes:]))

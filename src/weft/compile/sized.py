@@ -12,8 +12,9 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from weft import lazily
 from weft.autodiff.perhaps import Pattern, Place
 from weft.compile.buckets import EXACT, AtSizes, Buckets, Key, PaddedGraph
 from weft.compile.chain import fitting
@@ -21,13 +22,17 @@ from weft.compile.compilations import RUN, Compilations
 from weft.compile.executable import Executable
 from weft.compile.known_sizes import places_of, with_sizes
 from weft.compile.listing import known_digest
-from weft.compile.padding import Refused
 from weft.compile.pieces import Pieces, asks
 from weft.compile.segment import Derivative, Segment
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, data_of
 from weft.ir.graph import Graph
 from weft.passes.pipeline import optimize
+
+if TYPE_CHECKING:
+    from weft.compile import padding
+else:
+    padding = lazily.deferred("weft.compile.padding")
 
 logger: Final = logging.getLogger("weft.jit")
 #: graphs for single sizes that are kept; the least recently used goes first
@@ -152,13 +157,13 @@ class SizedSegment:
                 self._padded = PaddedGraph(
                     self.graph, atoms, self.executable.donatable, self.compilations, RUN, self.graph.facts
                 )
-        except Refused as refused:
+        except padding.Refused as refused:
             logger.info("%s: each size is compiled for itself: %s", self.name, refused)
             return None
         for bucket in self._buckets.choose(key):
             try:
                 self._padded.program(bucket)
-            except Refused as refused:
+            except padding.Refused as refused:
                 logger.info("%s: no arrays of sizes %s: %s", self.name, bucket, refused)
                 continue
             if bucket not in self._buckets.made:
@@ -180,7 +185,7 @@ class SizedSegment:
             return self.exact(key).follow(inputs, handed)
         try:
             return derivative.at(key, bucket, self.exact).forward(list(inputs), arrays)
-        except Refused as refused:
+        except padding.Refused as refused:
             logger.info("%s: each size is compiled for itself where a gradient follows: %s", self.name, refused)
             self._derivatives[followed, Primitive.rules_epoch] = None
             return self.exact(key).follow(inputs, handed)

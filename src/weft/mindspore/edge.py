@@ -64,7 +64,7 @@ class Edge:
         function = getattr(importlib.import_module(source), attribute)
         made, names, rules = function, _PARAMETERS.get(key, "").split(), ACCEPTED.get(key, ())
         if rules:
-            made = accepting(made, rules, key, __name__, tuple(names[rule.at] for rule in rules) if names else ())
+            made = accepting(made, rules, key, __name__, names.__getitem__ if names else None)
         if names:
             made = _named(made, names)
         made.__qualname__ = key

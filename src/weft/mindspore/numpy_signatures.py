@@ -10,6 +10,7 @@ from inspect import Parameter, Signature
 from typing import Any, Final
 
 from weft import dtypes, ops
+from weft.lazily import Names
 from weft.mint import rows
 from weft.ops._rules import tensor
 
@@ -102,7 +103,7 @@ def _typed(name: str, operation: Callable[..., Any], parameters: tuple[str, ...]
 
 
 def _made() -> dict[str, Callable[..., Any]]:
-    found = rows.functions(_ROWS, vars(ops), __name__)
+    found = rows.functions(_ROWS, Names(ops), __name__)
     kinds = (
         (_OF_ANGLES, ("x",), True),
         (_ELEMENTWISE, ("x",), False),

@@ -7,6 +7,7 @@ and `making`. The modules `nn`, `functional` (`mint.nn.functional`), `optim`, `l
 from __future__ import annotations
 
 from weft import ops as _ops
+from weft.lazily import Names as _Names
 from weft.mint import arithmetic as _arithmetic
 from weft.mint import making as _making
 from weft.mint import normalizing as _normalizing
@@ -24,7 +25,7 @@ from weft.ops._operands import refuse_strangers as _refuse_strangers
 
 _refuse_strangers(globals(), __name__)
 
-_ROWS = _functions(_FUNCTIONS, vars(_ops), __name__)
+_ROWS = _functions(_FUNCTIONS, _Names(_ops), __name__)
 globals().update(_ROWS)
 
 #: public names

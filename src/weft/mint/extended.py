@@ -14,6 +14,7 @@ from weft import mint, ops
 from weft.core.declare import operator_class
 from weft.core.operators import OPERATOR_CLASSES
 from weft.core.tensor import Tensor
+from weft.lazily import Names
 from weft.mint import functional
 from weft.mint.arithmetic import a_tensor
 from weft.mint.rows import parse
@@ -147,7 +148,7 @@ def total(input: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None)
 
 def _found(target: str) -> Callable[..., Any]:
     where, _, name = target.rpartition(".")
-    spaces = {"": vars(mint), "F": vars(functional), "ops": vars(ops), "own": globals()}
+    spaces = {"": vars(mint), "F": vars(functional), "ops": Names(ops), "own": globals()}
     found: Callable[..., Any] = spaces[where][name]
     return found
 

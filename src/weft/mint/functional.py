@@ -7,6 +7,7 @@ from typing import Any
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.lazily import Names
 from weft.mint import shaping
 from weft.mint.arithmetic import a_tensor
 from weft.mint.rows import functions
@@ -14,7 +15,7 @@ from weft.mint.shaping import flatten as flatten
 from weft.mint.table import NN_FUNCTIONS
 from weft.ops._operands import refuse_strangers
 
-_ROWS = functions(NN_FUNCTIONS, vars(ops), __name__)
+_ROWS = functions(NN_FUNCTIONS, Names(ops), __name__)
 globals().update(_ROWS)
 
 __all__ = sorted(  # noqa: PLE0605

@@ -6,6 +6,8 @@ Importing the families attaches the Tensor methods. A name that is both a module
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from weft.core.operators import OPERATOR_CLASSES as _OPERATOR_CLASSES
 from weft.lazily import lazily as _lazily
 from weft.ops import _operands, element_types, setting_types
@@ -13,42 +15,29 @@ from weft.ops import blocks as _blocks  # noqa: F401  (declares the operator cla
 from weft.ops import further_methods as _further_methods  # noqa: F401  (attaches more methods)
 from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
-from weft.ops._later import OPERATORS as _LATER
+from weft.ops._later import LATER as _LATER
 from weft.ops.activation import *
-from weft.ops.attention import *
-from weft.ops.bessel import *
 from weft.ops.binary import *
 from weft.ops.blocks import *
-from weft.ops.collectives import *
 from weft.ops.compare import *
 from weft.ops.conv import *
 from weft.ops.create import *
 from weft.ops.cumulative import *
 from weft.ops.custom import *
-from weft.ops.decoding import *
-from weft.ops.detection import *
-from weft.ops.distances import *
 from weft.ops.dropout import *
-from weft.ops.dumping import *
 from weft.ops.elementwise import *
 from weft.ops.embedding import *
-from weft.ops.experts import *
 from weft.ops.factors import *
 from weft.ops.former import *
-from weft.ops.fourier import *
-from weft.ops.fused import *
 from weft.ops.gather import *
 from weft.ops.host import *
 from weft.ops.images import *
 from weft.ops.in_place import *
 from weft.ops.joining import *
-from weft.ops.legacy import *
 from weft.ops.linalg import *
 from weft.ops.linear import *
 from weft.ops.logic import *
-from weft.ops.loops import *
 from weft.ops.loss import *
-from weft.ops.margins import *
 from weft.ops.math import *
 from weft.ops.matmul import *
 from weft.ops.norm import *
@@ -57,21 +46,35 @@ from weft.ops.pool import *
 from weft.ops.printing import *
 from weft.ops.random import *
 from weft.ops.reduce import *
-from weft.ops.sampling import *
 from weft.ops.select import *
-from weft.ops.sequences import *
 from weft.ops.shape import *
 from weft.ops.sorting import *
 from weft.ops.space import *
 from weft.ops.sparse import *
-from weft.ops.sparse_functions import *
 from weft.ops.state import *
 from weft.ops.statistics import *
-from weft.ops.summary import *
 from weft.ops.trigonometry import *
-from weft.ops.unpooling import *
 
-_operands.refuse_strangers(globals(), __name__, "host_call")
+if _TYPE_CHECKING:
+    from weft.ops.attention import *
+    from weft.ops.bessel import *
+    from weft.ops.collectives import *
+    from weft.ops.decoding import *
+    from weft.ops.detection import *
+    from weft.ops.distances import *
+    from weft.ops.dumping import *
+    from weft.ops.experts import *
+    from weft.ops.fourier import *
+    from weft.ops.fused import *
+    from weft.ops.legacy import *
+    from weft.ops.loops import *
+    from weft.ops.margins import *
+    from weft.ops.sampling import *
+    from weft.ops.sequences import *
+    from weft.ops.sparse_functions import *
+    from weft.ops.summary import *
+    from weft.ops.unpooling import *
+
 element_types.attach()
 setting_types.attach()
 globals().update(_OPERATOR_CLASSES)
@@ -83,4 +86,7 @@ __all__ = [
     if not name.startswith("_") and name != "annotations" and type(value).__name__ != "module"
 ]
 __all__.extend(name for names in _LATER.values() for name in names.split())
-__getattr__, __dir__ = _lazily(__name__, _LATER)
+_operands.PLAIN.update({name: globals().pop(name) for name in _operands.plain(globals())})
+_WAITING = {**_LATER, _operands.__name__: " ".join(_operands.PLAIN)}
+if not _TYPE_CHECKING:
+    __getattr__, __dir__ = _lazily(__name__, _WAITING, _operands.offered)

@@ -35,11 +35,16 @@ class Accepted(NamedTuple):
     @property
     def refused(self) -> frozenset[Any]:
         """The element types that are not taken, as NumPy knows them, or Python's classes."""
-        if self.kind == "alike":  # what is taken depends on another argument
-            return frozenset(each.np_dtype for each in dtypes.ALL)
-        if self.kind:
-            return _KINDS[self.kind]
-        return frozenset(each.np_dtype for each in dtypes.ALL if each not in self.types)
+        return _refused(self.types, self.kind)
+
+
+@functools.cache
+def _refused(types: tuple[DType, ...], kind: str) -> frozenset[Any]:
+    if kind == "alike":  # what is taken depends on another argument
+        return frozenset(each.np_dtype for each in dtypes.ALL)
+    if kind:
+        return _KINDS[kind]
+    return frozenset(each.np_dtype for each in dtypes.ALL if each not in types)
 
 
 #: words for several types
@@ -87,7 +92,12 @@ def parsed(table: str) -> dict[str, tuple[Accepted, ...]]:
 
 
 def accepting(
-    function: Any, rules: tuple[Accepted, ...], name: str, module: str, parameters: tuple[str, ...] = ()
+    function: Any,
+    rules: tuple[Accepted, ...],
+    name: str,
+    module: str,
+    named: Callable[[int], str] | None = None,
+    shift: int = 0,
 ) -> Any:
     """A function that refuses arguments of other types.
 
@@ -96,7 +106,8 @@ def accepting(
         rules: what it takes.
         name: what messages call it.
         module: the module that offers it.
-        parameters: the names of the arguments, where they are not those of the function's parameters.
+        named: gives the name of an argument by its place in the rules; None for those of the function's parameters.
+        shift: how many arguments come before those that the rules count.
 
     Example:
         >>> from weft.ops.elementwise import ceil
@@ -106,16 +117,15 @@ def accepting(
             ...
         TypeError: ceil() takes tensors of float32 as input, not int64
     """
-    named = parameters or ("",) * len(rules)
+    named = named or functools.partial(parameter_at, function)
     looks = tuple(
-        Look(rule.at, rule.refused, rule.kind in ("", "alike"), _refusal(function, rule, name, parameter))
-        for rule, parameter in zip(rules, named, strict=True)
+        Look(rule.at + shift, rule.refused, rule.kind in ("", "alike"), _refusal(rule, name, named)) for rule in rules
     )
     made = checked_form(function, looks, module)
     return _wrapped(function, looks, module) if made is None else made
 
 
-def _refusal(function: Any, rule: Accepted, name: str, parameter: str) -> Callable[[Any, tuple[Any, ...]], None]:
+def _refusal(rule: Accepted, name: str, named: Callable[[int], str]) -> Callable[[Any, tuple[Any, ...]], None]:
     """What looks closer at an argument, and raises where it is not taken."""
 
     def refuse(given: Any, operands: tuple[Any, ...]) -> None:
@@ -135,8 +145,7 @@ def _refusal(function: Any, rule: Accepted, name: str, parameter: str) -> Callab
             names = [each.np_dtype.name for each in rule.types]
             taken = f"tensors of {', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else f"tensors of {names[0]}"
             found = strange.np_dtype.name
-        where = parameter or parameter_at(function, rule.at)
-        raise rule.error(f"{name}() takes {taken} as {where}, not {found}") from None
+        raise rule.error(f"{name}() takes {taken} as {named(rule.at)}, not {found}") from None
 
     return refuse
 

@@ -6,10 +6,10 @@ It is an `AttributeError` as well (`weft.errors.NoTensor`), as MindSpore raises 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
+from weft.core.operators import OPERATOR_CLASSES
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 from weft.core.transparency import FRAMELESS, KEEPING, PYTHON_ONLY, STAND_INS, TRANSPARENT, UNBROKEN
@@ -17,6 +17,10 @@ from weft.errors import NoTensor
 
 #: classes of what is given in place of tensors
 _STRANGERS = (str, type(None), bool, int, float, complex, list, tuple, dict)
+#: plain functions of `weft.ops` of modules that are imported with it, until they are used
+PLAIN: Final[dict[str, Any]] = {}
+#: functions that take anything
+_TAKE_ANYTHING = ("host_call",)
 _KNOWN = (TRANSPARENT, UNBROKEN, KEEPING, STAND_INS, PYTHON_ONLY, FRAMELESS)
 
 
@@ -54,24 +58,33 @@ def refusing(function: Any, module: str) -> Any:
     return checked
 
 
-def refuse_strangers(names: dict[str, Any], module: str, *besides: str) -> None:
-    """Have the plain functions among the names of a module refuse operands that are no tensors.
+def offered(module: Any, name: str) -> Any:
+    """What `weft.ops` offers under a name of a module: a plain function as one that refuses what is no tensor."""
+    found = PLAIN.get(name) or OPERATOR_CLASSES.get(name) or getattr(module, name)
+    return refusing(found, "weft.ops") if plain({name: found}) and name not in _TAKE_ANYTHING else found
 
-    Functions of one operation refuse them in any case; those that captures know by their code are left as they are.
+
+def refuse_strangers(names: dict[str, Any], module: str) -> None:
+    """Have the plain functions among the names of a module refuse operands that are no tensors.
 
     Args:
         names: the names of the module.
         module: what it is called.
-        besides: names of functions that take anything.
     """
-    for name, value in _plain(names):
-        if name not in besides:
-            names[name] = refusing(value, module)
+    for name in plain(names):
+        names[name] = refusing(names[name], module)
 
 
-def _plain(names: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    for name, value in [*names.items()]:
-        if not isinstance(value, FunctionType) or name.startswith("_") or vars(value):
-            continue
-        if not any(value.__code__ in known for known in _KNOWN):
-            yield name, value
+def plain(names: dict[str, Any]) -> list[str]:
+    """The plain functions among the names of a module.
+
+    Functions of one operation refuse what is no tensor in any case; those that captures know by their code are left
+    as they are.
+    """
+    found = [
+        name
+        for name, value in names.items()
+        if isinstance(value, FunctionType) and not name.startswith("_") and not vars(value)
+    ]
+    known = frozenset().union(*_KNOWN) if found else ()
+    return [name for name in found if names[name].__code__ not in known]

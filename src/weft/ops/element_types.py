@@ -6,6 +6,7 @@ types, or says what is raised. What only lacks a kernel on some device is comput
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from weft.core.operators import OPERATOR_CLASSES
@@ -143,6 +144,6 @@ def attach() -> None:
         setattr(Tensor, name, accepting(method, ACCEPTED[key], f"Tensor.{name}", method.__module__))
     for name, key in _methods("op").items():
         cls: Any = OPERATOR_CLASSES[name]
-        parameters = tuple(parameter_at(cls.function, rule.at) for rule in ACCEPTED[key])
-        rules = tuple(rule._replace(at=rule.at + 1) for rule in ACCEPTED[key])
-        cls.__call__ = accepting(cls.__call__, rules, name, cls.__module__, parameters)
+        cls.__call__ = accepting(
+            cls.__call__, ACCEPTED[key], name, cls.__module__, partial(parameter_at, cls.function), 1
+        )

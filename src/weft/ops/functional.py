@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from weft import ops
-from weft.core.operators import OPERATOR_CLASSES
+from weft import lazily, ops
 
-__all__ = [name for name in ops.__all__ if name not in OPERATOR_CLASSES]
-
-globals().update({name: getattr(ops, name) for name in __all__})
+__all__ = [name for name in ops.__all__ if not name[0].isupper()]
+__getattr__, __dir__ = lazily.lazily(__name__, {"weft.ops": " ".join(__all__)})

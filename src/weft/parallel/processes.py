@@ -9,13 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from weft import _jax_compat
+from weft import _jax_compat, lazily
 from weft.context import set_processes
-from weft.parallel.attendance import JOINED, Attendance
-from weft.parallel.coordinator import PATIENCE, Coordinator
-from weft.parallel.wire import free_port, parted
+
+if TYPE_CHECKING:  # one process by itself needs none of them
+    from weft.parallel import attendance, wire
+    from weft.parallel import coordinator as coordinators
+    from weft.parallel.attendance import Attendance
+    from weft.parallel.coordinator import Coordinator
+else:
+    attendance = lazily.deferred("weft.parallel.attendance")
+    coordinators = lazily.deferred("weft.parallel.coordinator")
+    wire = lazily.deferred("weft.parallel.wire")
 
 #: the address of the coordinator that `weft launch` runs
 COORDINATOR: Final = "WEFT_COORDINATOR"
@@ -113,18 +120,19 @@ def join() -> None:
         )
     place = _number(os.environ, _LOCAL_RANKS, rank), _number(os.environ, _LOCAL_COUNTS, count)
     set_processes(rank=rank, count=count)
-    if os.environ.get(JOINED):  # a process that a member started knows whose it is, and takes no part
+    if os.environ.get(attendance.JOINED):  # a process that a member started knows whose it is, and takes no part
         _processes = Processes(rank, count, *place)
         return
     start, launched = os.environ.get(RESTARTS, "0"), COORDINATOR in os.environ
     hosted = None if launched or rank else coordinator(address, count, start)
     try:
-        attendance = Attendance(address, rank, start, 0 if launched else PATIENCE, hosted)
+        member = attendance.Attendance(address, rank, start, 0 if launched else coordinators.PATIENCE, hosted)
     except OSError as error:
         raise RuntimeError(f"rank {rank} of {count} could not reach the coordinator at {address}: {error}") from None
-    os.environ[JOINED] = str(os.getpid())
-    _jax_compat.compute_among(attendance.begin(), rank, count, int(PATIENCE))
-    _processes = Processes(rank, count, *place, attendance, _jax_compat.number_of_all(int(PATIENCE)))
+    os.environ[attendance.JOINED] = str(os.getpid())
+    patience = int(coordinators.PATIENCE)
+    _jax_compat.compute_among(member.begin(), rank, count, patience)
+    _processes = Processes(rank, count, *place, member, _jax_compat.number_of_all(patience))
 
 
 def coordinator(address: str, count: int, start: str) -> Coordinator:
@@ -135,5 +143,5 @@ def coordinator(address: str, count: int, start: str) -> Coordinator:
         count: how many there are.
         start: which start of the program this is.
     """
-    place = f"{parted(address)[0]}:{free_port()}"
-    return Coordinator(address, count, place, start, _jax_compat.coordinator(place, count))
+    place = f"{wire.parted(address)[0]}:{wire.free_port()}"
+    return coordinators.Coordinator(address, count, place, start, _jax_compat.coordinator(place, count))

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from weft.cache import executables
 from weft.cache.folder import machine
-from weft.cache.inferred import version
+from weft.cache.version import VERSION
 from weft.capture.keeping.described import code_digest
 from weft.capture.keeping.records import NotKept, Record, Unfit, recorded, restored
 from weft.capture.leaving.entry import Entry
@@ -53,7 +53,7 @@ class KeptEntries:
             values: their values.
         """
         kinds = [repr(value.type) if type(value) is Tensor else type(value).__qualname__ for value in values]
-        facts = (version(), machine(), _libraries(), self._about, self.policy, list(names), kinds)
+        facts = (VERSION, machine(), _libraries(), self._about, self.policy, list(names), kinds)
         return f"entries {hashlib.sha256(repr(facts).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
     def find(self, key: str, function: Any, values: Sequence[Any]) -> Entry | None:

@@ -37,6 +37,7 @@ ELSEWHERE = {
     "FractionalMaxima": "it jumps where the numbers that place its windows move one",
     "GaussianNLL": "the smallest variance is no path for gradients, as in torch",
     "GridSample": "on a pixel it has a kink in each coordinate, of which the gradient takes one side",
+    "LuFactors": "a matrix of lower rank has no derivative",
     "LarsScale": "it jumps where a norm is 0: there nothing is scaled",
     "MaxPoolingGrad": "it jumps to another element where those of a window are equal",
     "Median": "of equal elements one is taken, which is none of the sides; see the table below",
@@ -59,6 +60,7 @@ RIGID = {
     "IndexAdd": "its positions stay in range only as declared",
     "LastWritten": "its positions stay in range only as declared",
     "IndexSet": "its positions stay in range only as declared",
+    "MarginOfClass": "its classes stay in range of the weights only as declared",
     "TakeFromDense": "its positions stay in range only as declared",
 }
 #: distances of the slopes' second point: where they disagree, the function is too curved or jumps

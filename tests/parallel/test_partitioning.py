@@ -92,7 +92,7 @@ def test_an_operation_that_nobody_listed_is_whole() -> None:
 
 
 def test_operations_cut_at_random() -> None:
-    cases = "stepped:0 stepped:6 ordered:2 max:2 max:7 multiplied:3 fourier:9"
+    cases = "stepped:0 stepped:6 ordered:2 max:2 max:7 max:100 multiplied:3 fourier:9"
     assert "all agree" in run("partitioned", *cases.split())
 
 

@@ -21,8 +21,11 @@ class _Local(threading.local):
 
 _local = _Local()
 
-#: by an operation, its parameters, the shapes of operands and results and the number of devices: dimensions of each
-_Dims = Callable[[Any, dict[str, Any], list[Any], list[Any], int], tuple[Sequence[set[int]], Sequence[set[int]]]]
+#: by an operation, its parameters, the shapes of operands and results, the number of devices, and whether as little as
+#: can be is cut: dimensions of each
+_Dims = Callable[[Any, dict[str, Any], list[Any], list[Any], int, bool], tuple[Sequence[set[int]], Sequence[set[int]]]]
+#: whether programs that are being made are cut as little as can be: part of what JAX knows them by
+_LITTLE: Final = jax.make_user_context(False)
 
 
 def keep_whole(dims: _Dims) -> None:
@@ -48,7 +51,7 @@ def keep_whole(dims: _Dims) -> None:
     def around(primitive: Any, devices: int, rule: Any) -> Any:
         def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
             given, made = ([getattr(aval, "shape", ()) for aval in avals] for avals in (ctx.avals_in, ctx.avals_out))
-            inside, outside = dims(primitive, params, given, made, devices)
+            inside, outside = dims(primitive, params, given, made, devices, _LITTLE.value)
             kept = [whole(ctx, *one) for one in zip(operands, ctx.avals_in, inside, strict=True)]
             found = rule(ctx, *kept, **params)
             return [whole(ctx, *one) for one in zip(found, ctx.avals_out, outside, strict=True)]
@@ -66,12 +69,33 @@ def keep_whole(dims: _Dims) -> None:
     mlir._get_lowering_rules = rules  # type: ignore[assignment]
 
 
+def cut_as_can_be(make: Callable[..., Any], operands: Sequence[Any], little: list[bool]) -> Any:
+    """What a program gives for operands; where XLA cannot cut it as layouts say, it is cut as little as can be.
+
+    Args:
+        make: makes the program, and runs it.
+        operands: the operands.
+        little: empty; what is put there is that XLA could not, which holds for later calls.
+    """
+    if not little:
+        try:
+            return make(*operands)
+        except jax.errors.JaxRuntimeError as error:
+            if _PARTITIONING not in str(error):
+                raise
+        little.append(True)
+    with _LITTLE(True):
+        return make(*operands)
+
+
 def is_elementwise(primitive: Any) -> bool:
     """Whether an operation of JAX, given operands of one shape, computes each element of such elements."""
     batched = getattr(batching.fancy_primitive_batchers.get(primitive), "func", None)
     return batched in (batching.vectorized_batcher, batching.broadcast_batcher)
 
 
+#: what XLA calls the pass that cuts programs, in errors
+_PARTITIONING: Final = "spmd-partitioning"
 #: what programs that are being made ask for layouts: part of what JAX knows them by
 _AMONG: Final = jax.make_user_context(None)
 

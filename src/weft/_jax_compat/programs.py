@@ -25,7 +25,7 @@ from jaxlib.cpu import _lapack
 
 from weft._jax_compat.arrays import ARRAY, computing_device
 from weft._jax_compat.compilations import COMPILED, LOADED
-from weft._jax_compat.layouts import Spread, noted
+from weft._jax_compat.layouts import Spread, cut_as_can_be, noted
 from weft._jax_compat.tracing import without_notes
 
 
@@ -150,8 +150,12 @@ def loading(
             devices; it ``knows(operands)`` those that it is called with for sure, and that an error ``is_refusal``.
     """
     miss = jitted._cache_miss
+    little: list[bool] = []
 
     def missed(*operands: Any) -> Any:
+        return cut_as_can_be(told, operands, little)
+
+    def told(*operands: Any) -> Any:
         with around() as note:
             return chosen(*operands) if note is None else noted(chosen, operands, note)
 

@@ -9,6 +9,9 @@ elementwise.
 
 Layouts cut dimensions into equal parts. Unequal ones could only come of an operation whose operands and results have
 different sizes along a dimension, as a slice has; such a dimension is whole unless any cut of all these sizes is even.
+
+XLA also fails at some combinations of layouts that it could cut: it says so, and the program is made anew with all
+dimensions whole of all operations that have a rule.
 """
 
 from __future__ import annotations
@@ -179,7 +182,12 @@ _RULES: Final[dict[str, Callable[[_Operation], _Whole]]] = {
 
 
 def whole_dimensions(
-    primitive: Any, params: dict[str, Any], operands: list[_Shape], results: list[_Shape], devices: int
+    primitive: Any,
+    params: dict[str, Any],
+    operands: list[_Shape],
+    results: list[_Shape],
+    devices: int,
+    little: bool = False,
 ) -> _Whole:
     """The dimensions of an operation that must not be cut.
 
@@ -189,6 +197,8 @@ def whole_dimensions(
         operands: their shapes.
         results: their shapes.
         devices: how many.
+        little: whether XLA has failed to cut the program as the rules allow: then all dimensions are whole where any
+            may have to be.
 
     Returns:
         those of each operand, and those of each result.
@@ -199,7 +209,7 @@ def whole_dimensions(
         by_element = is_elementwise(primitive) and all(_fits(shape, results[0]) for shape in (*operands, *results))
         calls = next(jaxprs_in_params(params), None) is not None  # a program, whose operations are asked about
         rule = _none if by_element or calls else _all
-    return rule(of)
+    return _all(of) if little and rule is not _none else rule(of)
 
 
 def _fits(shape: _Shape, result: _Shape) -> bool:

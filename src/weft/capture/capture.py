@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from weft import context
+from weft import context, lazily
 from weft.cache.executables import keeps_entries
-from weft.capture.attempt import Attempt, End
 from weft.capture.keeping.entries import KeptEntries, tell
-from weft.capture.leaving.callbacks import captured_callbacks
 from weft.capture.leaving.entries import Owner
 from weft.capture.leaving.entry import Entry
 from weft.capture.leaving.rest import rest_of_frame
@@ -25,7 +24,21 @@ from weft.capture.state.frame import Exit, Lazy
 from weft.core.transparency import TRANSPARENT, UNBROKEN
 from weft.errors import Refusal, Unsupported
 
+if TYPE_CHECKING:
+    from weft.capture import attempt as attempts
+    from weft.capture.attempt import Attempt, End
+    from weft.capture.leaving import callbacks
+else:  # the interpreter, of which a program that finds its graphs in the compile cache has no need
+    attempts = lazily.deferred("weft.capture.attempt")
+    callbacks = lazily.deferred("weft.capture.leaving.callbacks")
+
 _PYTHON_STACK: Final = 20_000
+
+
+def prepare() -> None:
+    """Import the interpreter before the first call needs it, unless its graph may be in the compile cache."""
+    if not keeps_entries():
+        importlib.import_module("weft.capture.attempt")
 
 
 class Program(Owner):
@@ -137,7 +150,7 @@ class Program(Owner):
         return None if self.is_strict() else rest_of_frame(continuation, site)
 
     def captured_callbacks(self) -> AbstractContextManager[None]:
-        return captured_callbacks(self)
+        return callbacks.captured_callbacks(self)
 
     def _capture(
         self, begin: Callable[[Attempt], Exit], continuation: Continuation | None, why: str
@@ -167,7 +180,7 @@ class Program(Owner):
         taken = tried = 0
         blamed: End | None = None  # what was refused by what is taken, while less is tried
         while True:
-            attempt = Attempt(self, end, continuation, *ladder[tried])
+            attempt = attempts.Attempt(self, end, continuation, *ladder[tried])
             refused = attempt.build(begin)
             if isinstance(refused, Entry):
                 return refused, attempt

@@ -11,6 +11,7 @@ import numpy as np
 from weft.autodiff.marks import Run
 from weft.autodiff.perhaps import Gradient, Pattern, Perhaps, Place, gradient_at, operands_for, pattern_of
 from weft.autodiff.rules import GraphRule
+from weft.compile import control as _control  # noqa: F401  (how branches and loops are replayed)
 from weft.compile.chain import KeptGraph
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.dependence import always_dependent, inputs_behind

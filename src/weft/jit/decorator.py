@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from weft.capture.capture import prepare
 from weft.core.transparency import PYTHON_ONLY, keeps
 from weft.errors import Location, Refusal, Unsupported
 from weft.jit.apply import apply
@@ -131,6 +132,7 @@ def _compile(function: Any, options: Options) -> Any:
         function = function.__weft_inline__
     if function.__class__ is types.FunctionType and function.__code__ in PYTHON_ONLY:
         return function
+    prepare()  # now, and not in the first call
     kind = _suspends(function)
     if kind is None:
         return dispatched(function, options)

@@ -17,7 +17,7 @@ from weft.capture.keeping.located import VERSION, Locator, Unlocated, found
 from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.leaving.entry import Code, Entry
 from weft.capture.state.guards import Guard
-from weft.capture.writing.assemble import entry_of
+from weft.capture.writing.linking import entry_of
 from weft.compile.chain import KeptGraph
 from weft.compile.listing import known_digest, operations_of, read_graph
 from weft.compile.segment import Segment

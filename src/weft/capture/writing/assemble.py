@@ -7,26 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from weft.autodiff.histories import is_left_alone
-from weft.capture.leaving.entry import MISS, Code, Entry, Failed
-from weft.capture.leaving.generators import Yielded
-from weft.capture.leaving.steps import raised_again
-from weft.capture.leaving.suspension import Suspension, drive
+from weft.capture.leaving.entry import Code, Entry
 from weft.capture.sources.sources import Sources
-from weft.capture.state.guards import Guard, check_lines
+from weft.capture.state.guards import check_lines
 from weft.capture.writing.handing import Handing
+from weft.capture.writing.linking import entry_of
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Stored
-from weft.compile.executable import Executable
 from weft.compile.pieces import as_captured
-from weft.compile.segment import Segment
-from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
+from weft.compile.sized import segment_of
 from weft.core.control import comes_out
-from weft.core.frames import PASSED_OVER
 from weft.core.primitive import Primitive
-from weft.core.sharing import share, spread
-from weft.core.tensor import Tensor, data_of, view, wrap
-from weft.core.trace import is_put_back
+from weft.core.tensor import Tensor
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state
@@ -248,41 +240,7 @@ def _is_ordered_by_hash(obj: Any) -> bool:
 _NUMBERS: Final = frozenset({bool, int, float, complex})
 
 
-def entry_of(
-    code: Code,
-    segment: Segment | SizedSegment,
-    guards: list[Guard],
-    names: dict[str, Any],
-    needed: dict[str, Any],
-    computes: bool,
-) -> Entry:
-    """An entry from its code.
-
-    Args:
-        code: the code as text.
-        segment: the graph with its executables.
-        guards: what the code checks.
-        names: the objects from outside that it uses.
-        needed: what else it uses, besides what every entry may use.
-        computes: whether something is computed with tensors.
-    """
-    scope = {**_ALWAYS, **needed, "segment": segment}
-    if "draws_in_turn" in code.needs:
-        scope["draws_in_turn"] = draws_in_turn
-    failed = scope["failed"] = Failed() if code.assumes else None
-    _put_calls(scope, segment.executable)
-    scope |= names
-    exec(compile(code.source, f"<weft entry {segment.name}>{PASSED_OVER}", "exec"), scope)
-    return Entry(scope["entry"], segment, guards, code, names, computes, failed)
-
-
-#: what the code of every entry may use
-_ALWAYS: Final[dict[str, Any]] = {
-    "Tensor": Tensor, "new": object.__new__, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap,
-    "Suspension": Suspension, "drive": drive, "Yielded": Yielded, "share": share, "spread": spread,
-    "data_of": data_of, "is_put_back": is_put_back, "is_left_alone": is_left_alone,
-}  # fmt: skip
-#: among it, what leaves a call half way
+#: what leaves a call half way
 _LEAVING: Final = ("Suspension(", "Yielded(", "again(")
 
 
@@ -329,18 +287,6 @@ def keep_params(graph: Graph, numbers: Sequence[int]) -> bool:
     graph.params[:] = params
     renumber(params)
     return True
-
-
-def _put_calls(scope: dict[str, Any], executable: Executable | SizedExecutable) -> None:
-    """Put the calls of an executable into an entry's scope; what runs it is another function after its first call."""
-
-    def run_first(*arrays: Any) -> Any:
-        result = executable.run(*arrays)
-        scope["run"] = executable.run
-        return result
-
-    scope["run"] = run_first
-    scope["call"] = executable.call
 
 
 #: the statement that writes a tensor from outside: which, the output with its new value, what is new of it

@@ -7,7 +7,9 @@ when the first guard names it, and must be what it was. So nothing is read that 
 
 from __future__ import annotations
 
+import base64
 import functools
+import marshal
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,7 +19,7 @@ from weft.capture.keeping.located import VERSION, Locator, Unlocated, found
 from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.leaving.entry import Code, Entry
 from weft.capture.state.guards import Guard
-from weft.capture.writing.linking import entry_of
+from weft.capture.writing.linking import compiled_code, entry_of
 from weft.compile.chain import KeptGraph
 from weft.compile.listing import known_digest, operations_of, read_graph
 from weft.compile.segment import Segment
@@ -106,6 +108,7 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
         raise NotKept(str(reason)) from None
     return {
         "source": entry.source,
+        "compiled": _marshalled(entry, graph.name),
         "parameters": entry.parameters,
         "guards": [_guard(guard, entry.scope) for guard in entry.guards],
         "steps": steps,
@@ -136,10 +139,10 @@ def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
     """
     arguments = dict(zip(record["parameters"], values, strict=True))
     names: dict[str, Any] = {}
-    conditions = [guard[0] for guard in record["guards"]]
     within: dict[str, Any] = dict(arguments)  # with what guards compute
     descriptions = Descriptions()
     try:
+        compiled, conditions = marshal.loads(base64.b64decode(record["compiled"]))
         for step in record["steps"]:
             if type(step) is int:
                 if not eval(conditions[step], within):
@@ -162,7 +165,16 @@ def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
         for condition, kind, path, expected, expression in record["guards"]
     ]
     code = Code(record["source"], record["parameters"], frozenset(record["needs"]), record["assumes"])
-    return entry_of(code, segment, guards, scope, {}, record["computes"])
+    return entry_of(code, segment, guards, scope, {}, record["computes"], compiled)
+
+
+def _marshalled(entry: Entry, name: str) -> str:
+    """The code of an entry and the conditions of its guards as Python runs them: compiling them takes a while.
+
+    The name under which entries are kept says which version of Python reads it.
+    """
+    conditions = [compile(guard.condition, "<weft guard>", "eval") for guard in entry.guards]
+    return base64.b64encode(marshal.dumps((compiled_code(entry.source, name), conditions))).decode()
 
 
 def _segment(record: Record) -> Segment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any, Final
 
 from weft.autodiff.histories import is_left_alone
@@ -27,6 +28,7 @@ def entry_of(
     names: dict[str, Any],
     needed: dict[str, Any],
     computes: bool,
+    compiled: types.CodeType | None = None,
 ) -> Entry:
     """An entry from its code.
 
@@ -37,6 +39,7 @@ def entry_of(
         names: the objects from outside that it uses.
         needed: what else it uses, besides what every entry may use.
         computes: whether something is computed with tensors.
+        compiled: the code as `compiled_code` made it; None where that has to be done yet.
     """
     scope = {**_ALWAYS, **needed, "segment": segment}
     if "draws_in_turn" in code.needs:
@@ -44,8 +47,18 @@ def entry_of(
     failed = scope["failed"] = Failed() if code.assumes else None
     _put_calls(scope, segment.executable)
     scope |= names
-    exec(compile(code.source, f"<weft entry {segment.name}>{PASSED_OVER}", "exec"), scope)
+    exec(compiled or compiled_code(code.source, segment.name), scope)
     return Entry(scope["entry"], segment, guards, code, names, computes, failed)
+
+
+def compiled_code(source: str, name: str) -> types.CodeType:
+    """The code of an entry as Python runs it.
+
+    Args:
+        source: the code as text.
+        name: that of the graph.
+    """
+    return compile(source, f"<weft entry {name}>{PASSED_OVER}", "exec")
 
 
 #: what the code of every entry may use

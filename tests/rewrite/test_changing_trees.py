@@ -65,11 +65,6 @@ class Holds(nn.Cell):
         return self.net(x)
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def data() -> Tensor:
     return Tensor(np.random.RandomState(0).randn(2, 4).astype(np.float32))
 

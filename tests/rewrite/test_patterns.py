@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,11 +51,6 @@ class Smooth(Replacement):
         self.found.append([node.get_name() for node in matched.values()])
         last, first = matched[pattern.name()], next(iter(matched.values()))
         return [Node.create_call_cell(nn.Tanh(), last.get_targets(), first.get_args(), name="tanh")]
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_chains_are_replaced_also_in_cells() -> None:
@@ -131,3 +125,35 @@ def test_patterns_of_nodes() -> None:
 def test_what_is_no_pattern_is_refused(make: Any) -> None:
     with pytest.raises(TypeError):
         make()
+
+
+class Bodies(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Dense(4, 4)
+        self.act = nn.ReLU()
+
+    def method(self, x: Tensor) -> Tensor:
+        y = self.act(x)
+        return y
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.shape[0]:
+            x = self.act(x)
+        for _ in range(2):
+            y = self.fc(x)
+            x = self.act(y)
+        z = self.fc(x)
+        x = self.act(z)
+        if x.shape[0]:
+            x = x + y + z
+        return self.method(x)
+
+
+def test_every_body_is_searched_and_what_others_read_stays() -> None:
+    tree, smooth = SymbolTree.create(Bodies()), Smooth()
+    assert not PatternEngine([nn.Dense, nn.ReLU], smooth).apply(tree)
+    assert PatternEngine([nn.ReLU], smooth).apply(tree)
+    assert "self.act" not in tree.get_code()
+    assert len(smooth.found) == 4
+    assert tree.get_network()(Tensor(np.ones((2, 4), np.float32))).shape == (2, 4)

@@ -198,9 +198,8 @@ IDS = [getattr(each, "__name__", "") for each in NETWORKS[:-1]] + ["Local"]
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The sources of networks are saved in the folder of the test."""
-    monkeypatch.chdir(tmp_path)
+def mode() -> Iterator[None]:
+    """The mode is that before the test."""
     mode = weft.get_context("mode")
     yield
     weft.set_context(mode=mode)
@@ -242,6 +241,7 @@ def test_a_rewritten_network_has_no_breaks(make: Any) -> None:
 @pytest.mark.parametrize("mode", [weft.PYNATIVE_MODE, weft.GRAPH_MODE])
 def test_training_goes_on_with_the_original_parameters(mode: int) -> None:
     weft.set_context(mode=mode)
+    weft.set_seed(1)  # with some weights, no ReLU lets a gradient through
     net, x = Straight(), data()
     tree = SymbolTree.create(net)
     more = nn.Dense(4, 4)

@@ -6,9 +6,10 @@ an instance of it, which shares the sub-cells and parameters of the original. `P
 `PatternNode` matches by what a `Replacement` makes.
 
 The files: `sources` reads functions, `flatten` takes their expressions apart, `building` makes nodes of statements
-(`node`), `grown` holds those of a cell and `tree` changes them, `names` and `project` are what the trees of one network
-share, `module` makes the new network, `tables` prints, `pattern` finds and replaces, `values` and `checks` are about
-arguments.
+(`node`, whose arguments `places` finds), `grown` holds those of a cell, `tree` changes them, and `undo` takes refused
+changes back. `project` is what the trees of one network share. `module` makes the new network; `names` decides what is
+called how in it, `parameters` the names of parameters. `tables` prints, `pattern` finds and replaces, `values` and
+`checks` are about arguments.
 """
 
 from weft.rewrite.node import Node, NodeType

@@ -12,9 +12,8 @@ from weft.core.operators import Operator
 from weft.nn.cell import Cell
 from weft.nn.layer.container import CellDict, CellList, SequentialCell
 from weft.rewrite.flatten import Flattener, operation_name
-from weft.rewrite.names import DEFINED
 from weft.rewrite.node import Block, Node, NodeType, Owner
-from weft.rewrite.sources import UNKNOWN, Source, Unreadable, is_users, plain
+from weft.rewrite.sources import UNKNOWN, Source, Unreadable, is_users, meant_by
 
 _HEADS = {ast.If: "if", ast.For: "for", ast.While: "while"}
 
@@ -51,7 +50,6 @@ class Builder:
             if rest is not None:
                 self._add(block, Node(NodeType.Python, "arg", rest))
         self._fill(block)
-        self.tree.bind(self.source)
         ast.fix_missing_locations(definition)
         return block
 
@@ -64,7 +62,7 @@ class Builder:
                 self._add(block, self._node(block, statement))
 
     def _add(self, block: Block, node: Node) -> None:
-        node.name = self.tree.unique_node(node.name)
+        node.name = self.tree._unique_node(node.name)
         node.block = block
         if node.inner is not None and not node.inner.title:
             node.inner.title = f"{block.title}.{node.name}"
@@ -79,6 +77,7 @@ class Builder:
             node = Node(NodeType.ControlFlow, name, statement)
             node.inner = Block(self.tree, "", body, block.locals)
             node.inner.self_name = block.self_name
+            node.inner.outer = block
             self._add(block, node)
             self._fill(node.inner)
 
@@ -118,13 +117,13 @@ class Builder:
         if isinstance(found, SequentialCell) and owner_of(type(found), "construct") is SequentialCell:
             return self._container(block, statement, found, name)
         if isinstance(found, Cell):
-            sub_tree = self.tree.sub_tree(found)
+            sub_tree = self.tree._sub_tree(found)
             node = Node(NodeType.CallCell if sub_tree is None else NodeType.Tree, name, statement, found)
             node.sub_tree = sub_tree
             return node
         if isinstance(found, types.MethodType):
             node = Node(NodeType.CallFunction, name, statement)
-            node.inner = self.tree.method(found)
+            node.inner = self.tree._method(found)
             node.instance = found if node.inner is not None else None
             return node
         if isinstance(found, type) and issubclass(found, Operator):
@@ -132,11 +131,9 @@ class Builder:
         if found is UNKNOWN or isinstance(found, type) or inspect.isbuiltin(found):
             return Node(NodeType.CallFunction, name, statement)
         node = Node(NodeType.CallFunction, name, statement, found)
-        expanded = self.tree.function(found) if is_users(found) else None
-        if expanded is not None and expanded[0] not in self.source.locals:
+        expanded = self.tree._function(found) if is_users(found) else None
+        if expanded is not None:
             node.name, node.inner = expanded
-            call.func = ast.Name(node.name, ast.Load())
-            setattr(call.func, DEFINED, True)
         return node
 
     def _note_operator(self, target: ast.expr, cls: type[Operator], call: ast.Call) -> None:
@@ -152,7 +149,8 @@ class Builder:
         if isinstance(expression, ast.Name) and expression.id in self.operators:
             return self.operators[expression.id]
         if isinstance(expression, ast.Name):
-            return self.source.look_up(expression.id)
+            meant = meant_by(expression)
+            return self.source.look_up(expression.id) if meant is None else meant.home.get(meant.key, UNKNOWN)
         if not isinstance(expression, ast.Attribute):
             return UNKNOWN
         base = expression.value
@@ -177,7 +175,7 @@ class Builder:
                     if not shown.nodes
                     else [ast.parse(ast.unparse(statement.targets[0]), mode="eval").body]
                 )
-            sub_tree = self.tree.sub_tree(cell)
+            sub_tree = self.tree._sub_tree(cell)
             part = Node(NodeType.CallCell if sub_tree is None else NodeType.Tree, kind, None, cell)
             part.sub_tree = sub_tree
             self._add(shown, part)
@@ -230,7 +228,7 @@ def source_of(cls: type, name: str) -> Source:
     owner = owner_of(cls, name)
     if owner is None:
         raise Unreadable(f"{cls.__name__} has no method {name}")
-    return Source(plain(owner.__dict__[name]), owner)
+    return Source(owner.__dict__[name], owner, name)
 
 
 def _made(value: ast.expr) -> str | None:

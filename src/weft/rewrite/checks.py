@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -75,6 +76,21 @@ def by_name(where: str, name: str, values: Any, kind: type) -> None:
     items: Mapping[Any, Any] = values
     each_of(where, name, list(items), str)
     each_of(where, name, list(items.values()), kind)
+
+
+def identifier(where: str, name: str, value: str) -> None:
+    """Refuse what cannot be the name of a variable or an attribute.
+
+    Args:
+        where: who was given it.
+        name: the argument.
+        value: what it is.
+
+    Raises:
+        ValueError: it is no identifier, or a word of the language.
+    """
+    if not value.isidentifier() or keyword.iskeyword(value):
+        raise ValueError(f"For '{where}', '{name}' should be a name such as a variable has, but got '{value}'.")
 
 
 def index_of(name: str, value: int, length: int) -> None:

@@ -16,6 +16,7 @@ taken of (``x[0]``).
 from __future__ import annotations
 
 import ast
+import keyword
 from collections.abc import Callable
 
 from weft.rewrite.values import is_chain
@@ -56,7 +57,7 @@ class Flattener:
     def unique(self, name: str) -> str:
         """A name that is not taken, which then is: the given one, or with a number."""
         found, count = name, 0
-        while found in self.taken:
+        while found in self.taken or keyword.iskeyword(found):
             count += 1
             found = f"{name}_{count}"
         self.taken.add(found)

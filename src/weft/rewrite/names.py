@@ -3,63 +3,102 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import copy
+import sys
 import types
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from weft.rewrite.sources import Source
+from weft.rewrite.sources import UNKNOWN, Source, globals_of, meant_by, names_made
 
-#: attribute of syntax nodes that name a function which the module defines itself
-DEFINED = "weft_defined"
+#: syntax nodes with variables of their own
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class Definition:
+    """A function as it stands in the generated module: a copy, whose names are still to be decided.
+
+    Args:
+        source: the function, with its statements as they are now.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.definition = made = _whole(source.definition)
+        #: names in functions and comprehensions inside that are variables there
+        self.inner = {
+            id(node)
+            for scope in ast.walk(made)
+            if scope is not made and isinstance(scope, _SCOPES)
+            for names in [names_made(scope)]
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Name) and node.id in names
+        }
+        #: names that are variables in it
+        self.own = names_made(made) - {made.name}
+        body: list[ast.stmt] = [made]
+        code = compile(ast.Module(body, []), "<rewritten>", "exec", dont_inherit=True)
+        #: names that it reads from elsewhere
+        self.outside = list(dict.fromkeys(globals_of(code)))
+
+    def is_outside(self, name: ast.Name) -> bool:
+        """Whether what a name means follows from where the function was written."""
+        return name.id in self.outside and id(name) not in self.inner and meant_by(name) is None
+
+    def look_up(self, expression: ast.expr) -> Any:
+        """What a name, or an attribute of a module, means; UNKNOWN for anything else."""
+        if isinstance(expression, ast.Name) and self.is_outside(expression):
+            home = self.source.home_of(expression.id)
+            return UNKNOWN if home is None else home[expression.id]
+        if isinstance(expression, ast.Attribute):
+            home_module = self.look_up(expression.value)
+            if isinstance(home_module, types.ModuleType):
+                return getattr(home_module, expression.attr, UNKNOWN)
+        return UNKNOWN
 
 
 class Names:
-    """What the names of a generated module are bound to: variables of the modules that its functions come from."""
+    """What the names of a generated module are bound to: they are decided when it is generated, of its whole text.
 
-    def __init__(self) -> None:
-        self._homes: dict[str, tuple[dict[str, Any], str]] = {}
-        #: names of functions and classes that the module defines
-        self.defined: set[str] = set()
+    Args:
+        classes: names of the classes that the module defines.
+        functions: what the module calls the functions of the program that it defines anew.
+        definitions: all that the module defines.
+    """
 
-    def bind(self, name: str, home: dict[str, Any], avoid: set[str] | frozenset[str] = frozenset()) -> str:
+    def __init__(self, classes: Iterable[str], functions: Mapping[Any, str], definitions: list[Definition]) -> None:
+        self._homes: dict[str, tuple[Mapping[str, Any], str]] = {}
+        self._defined = set(classes)
+        variables = {name for each in definitions for name in each.own}
+        self._functions = {function: self._define(name, variables) for function, name in functions.items()}
+        for each in definitions:
+            if each.source.owner is None:
+                each.definition.name = self._functions[each.source.function]
+        for each in definitions:
+            self._bind_text(each)
+        for each in definitions:  # last, since their names are free
+            self._bind_meant(each)
+
+    def bind(self, name: str, home: Mapping[str, Any], avoid: Iterable[str] = (), key: str = "") -> str:
         """Bind a name as a dict has it.
 
         Args:
             name: the name.
             home: a dict that has it, such as the variables of a module.
             avoid: names that cannot be taken.
+            key: what the dict calls it, where that is another name.
 
         Returns:
             str: the name, or another one where it is bound to something else already.
         """
+        key = key or name
         found, count = name, 0
-        while found in self.defined or found in avoid or not self._may_be(found, home[name]):
+        while found in self._defined or found in avoid or not self._may_be(found, home[key]):
             count += 1
             found = f"{name}_{count}"
-        self._homes.setdefault(found, (home, name))
+        self._homes.setdefault(found, (home, key))
         return found
-
-    def define(self, name: str) -> str:
-        """A name for what the module defines itself: the given one, or with a number."""
-        found, count = name, 0
-        while found in self._homes or found in self.defined:
-            count += 1
-            found = f"{name}_{count}"
-        self.defined.add(found)
-        return found
-
-    def bind_all(self, source: Source) -> None:
-        """Bind what a function reads, and rename in it what is bound to something else already."""
-        uses: dict[str, list[ast.Name]] = {}
-        for node in ast.walk(source.definition):
-            if isinstance(node, ast.Name) and not hasattr(node, DEFINED):
-                uses.setdefault(node.id, []).append(node)
-        outside = [*source.outside, source.owner.__name__] if source.owner is not None else source.outside
-        for name in dict.fromkeys(outside):
-            home = source.home_of(name)
-            if home is not None and name in uses and name not in source.locals:
-                bound = self.bind(name, home, avoid=source.taken - {name})
-                for use in uses[name]:
-                    use.id = bound
 
     def values(self) -> dict[str, Any]:
         """What each name is bound to now."""
@@ -68,7 +107,41 @@ class Names:
     def lines(self, used: set[str]) -> list[str]:
         """Import statements that say where each name comes from that is used."""
         homes = [(name, *self._homes[name]) for name in used if name in self._homes]
-        return sorted(_origin(name, home, key) for name, home, key in homes if key in home)
+        return sorted(
+            _origin(name, home, key)
+            for name, home, key in homes
+            if key in home and not (home is builtins.__dict__ and name == key)
+        )
+
+    def _define(self, name: str, avoid: set[str]) -> str:
+        found, count = name, 0
+        while found in self._defined or found in avoid:
+            count += 1
+            found = f"{name}_{count}"
+        self._defined.add(found)
+        return found
+
+    def _bind_text(self, made: Definition) -> None:
+        """Bind the names of a text, and rename in it what is bound to something else already."""
+        _Renamed(made, self._functions).visit(made.definition)
+        uses: dict[str, list[ast.Name]] = {}
+        for node in ast.walk(made.definition):
+            if isinstance(node, ast.Name) and made.is_outside(node) and not hasattr(node, _DECIDED):
+                uses.setdefault(node.id, []).append(node)
+        taken = made.own | {node.id for node in ast.walk(made.definition) if isinstance(node, ast.Name)}
+        for name in made.outside:
+            home = made.source.home_of(name)
+            if home is not None and name in uses:
+                bound = self.bind(name, home, avoid=taken - {name})
+                for use in uses[name]:
+                    use.id = bound
+
+    def _bind_meant(self, made: Definition) -> None:
+        """Give the names that mean an object names which nothing else has."""
+        for node in ast.walk(made.definition):
+            meant = meant_by(node)
+            if meant is not None and isinstance(node, ast.Name):
+                node.id = self.bind(node.id, meant.home, avoid=made.own, key=meant.key)
 
     def _may_be(self, name: str, value: Any) -> bool:
         if name not in self._homes:
@@ -77,11 +150,47 @@ class Names:
         return home.get(key) is value
 
 
-def _origin(name: str, home: dict[str, Any], key: str) -> str:
+#: attribute of names in syntax trees that are as they are to be
+_DECIDED = "weft_decided"
+
+
+class _Renamed(ast.NodeTransformer):
+    """Lets every mention of a function that the module defines anew mean the new one."""
+
+    def __init__(self, made: Definition, functions: Mapping[Any, str]) -> None:
+        self.made = made
+        self.functions = functions
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self._decided(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        found = self._decided(node)
+        return self.generic_visit(node) if found is node else found
+
+    def _decided(self, node: ast.Name | ast.Attribute) -> ast.AST:
+        value = self.made.look_up(node)
+        if not isinstance(value, types.FunctionType) or value not in self.functions:
+            return node
+        name = ast.Name(self.functions[value], ast.Load())
+        setattr(name, _DECIDED, True)
+        return name
+
+
+def _whole(definition: ast.FunctionDef) -> ast.FunctionDef:
+    """A copy of a definition without empty bodies."""
+    made = copy.deepcopy(definition)
+    for node in ast.walk(made):
+        if isinstance(node, (ast.FunctionDef, ast.If, ast.For, ast.While)) and not node.body:
+            node.body = [ast.Pass()]
+    return ast.fix_missing_locations(made)
+
+
+def _origin(name: str, home: Mapping[str, Any], key: str) -> str:
     value = home[key]
     if isinstance(value, types.ModuleType):
         return f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")
     module = home.get("__name__") or getattr(value, "__module__", None)
-    if module is None or "<locals>" in getattr(value, "__qualname__", ""):
+    if getattr(sys.modules.get(str(module)), key, UNKNOWN) is not value:
         return f"# {name}: {type(value).__name__}"
     return f"from {module} import {key}" + (f" as {name}" if name != key else "")

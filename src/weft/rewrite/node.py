@@ -7,12 +7,22 @@ import textwrap
 import types
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from weft.core.operators import Operator
 from weft.nn.cell import Cell
-from weft.rewrite.checks import by_name, each_of, index_of, one_of
-from weft.rewrite.values import ScopedValue, ValueType, expression_of, target_of, value_of
+from weft.rewrite.checks import by_name, each_of, identifier, index_of, one_of
+from weft.rewrite.places import Place, assigns_call, names_assigned, places_in
+from weft.rewrite.sources import name_for
+from weft.rewrite.values import (
+    ScopedValue,
+    ValueType,
+    check_argument,
+    check_target,
+    expression_of,
+    target_of,
+    value_of,
+)
 
 
 class NodeType(Enum):
@@ -53,13 +63,11 @@ class Owner(Protocol):
 
     network: Any
 
-    def unique_node(self, name: str, attribute: bool = False) -> str: ...
-    def sub_tree(self, cell: Any, whole: bool = False) -> Any: ...
-    def function(self, function: Any) -> tuple[str, Block | None] | None: ...
-    def method(self, bound: Any) -> Block | None: ...
-    def bind(self, source: Any) -> None: ...
-    def keep(self, value: Any) -> str: ...
-    def name_function(self, function: Any, block: Block) -> str: ...
+    def _unique_node(self, name: str, attribute: bool = False) -> str: ...
+    def _sub_tree(self, cell: Any, whole: bool = False) -> Any: ...
+    def _function(self, function: Any) -> tuple[str, Block | None] | None: ...
+    def _method(self, bound: Any) -> Block | None: ...
+    def _keep(self, value: Any) -> str: ...
 
 
 class Block:
@@ -78,6 +86,8 @@ class Block:
         self.body = body
         self.locals = locals
         self.nodes: list[Node] = []
+        #: the block around the body of a control flow statement
+        self.outer: Block | None = None
         #: the arguments of the function; None for a body inside
         self.arguments: ast.arguments | None = None
         #: what the function calls its cell; None for a function that has none
@@ -95,10 +105,25 @@ class Block:
             )
         return self.self_name
 
-    def keep(self, value: Any) -> str:
+    def keep(self, value: Any) -> ast.expr:
         """Make a value an attribute of the rewritten network; returns the expression for it."""
-        cell = self.cell_name(repr(value))
-        return f"{cell}.{self.tree.keep(value)}"
+        cell = ast.Name(self.cell_name(repr(value)), ast.Load())
+        return ast.Attribute(cell, self.tree._keep(value), ast.Load())
+
+    def in_order(self) -> Iterator[Node]:
+        """The nodes of the function in which the block stands, in the order of their statements."""
+        return self.root._with_inner()
+
+    @property
+    def root(self) -> Block:
+        """The block of the function in which the block stands."""
+        return self if self.outer is None else self.outer.root
+
+    def _with_inner(self) -> Iterator[Node]:
+        for node in self.nodes:
+            yield node
+            if node.inner is not None and node.inner.outer is self:
+                yield from node.inner._with_inner()
 
     def providers(self) -> dict[Node, dict[int, tuple[Node, int]]]:
         """For each node, which of its arguments a node before it computes: the last that assigns the name."""
@@ -117,23 +142,6 @@ class Block:
     def forget(self) -> None:
         """Something about the nodes has changed."""
         self._providers = None
-
-
-class _Place(NamedTuple):
-    """Where an expression stands: in a list of them, or in a field of a syntax node."""
-
-    holder: Any
-    key: Any
-
-    def read(self) -> ast.expr:
-        found: ast.expr = self.holder[self.key] if isinstance(self.holder, list) else getattr(self.holder, self.key)
-        return found
-
-    def write(self, expression: ast.expr) -> None:
-        if isinstance(self.holder, list):
-            self.holder[self.key] = expression
-        else:
-            setattr(self.holder, self.key, expression)
 
 
 class Node:
@@ -200,6 +208,7 @@ class Node:
 
         Raises:
             TypeError: an argument is of another type.
+            ValueError: a name cannot be one of an attribute, or a target or argument is no name.
 
         Example:
             >>> from weft import nn
@@ -210,10 +219,14 @@ class Node:
         one_of("Node", "cell", cell, Cell, Operator)
         one_of("Node", "name", name, str)
         one_of("Node", "is_sub_net", is_sub_net, bool)
+        name = name or type(cell).__name__
+        identifier("Node", "name", name)
+        if name.startswith("__"):
+            raise ValueError(f"For 'Node', 'name' should not begin as private names do, but got '{name}'.")
         kind = NodeType.CallCell if isinstance(cell, Cell) else NodeType.CallPrimitive
         if is_sub_net and kind is NodeType.CallCell:
             kind = NodeType.Tree
-        return _wanted(Node(kind, name or type(cell).__name__, None, cell), "Node", targets, args, kwargs)
+        return _wanted(Node(kind, name, None, cell), "Node", targets, args, kwargs)
 
     @staticmethod
     def create_call_function(
@@ -235,6 +248,7 @@ class Node:
 
         Raises:
             TypeError: an argument is of another type.
+            ValueError: a target or argument is no name.
 
         Example:
             >>> from weft import ops
@@ -261,6 +275,7 @@ class Node:
 
         Raises:
             TypeError: an argument is of another type.
+            ValueError: `param_name` is no name, or `default` is one.
 
         Example:
             >>> from weft.rewrite import Node
@@ -268,8 +283,11 @@ class Node:
             'input_mask'
         """
         one_of("Node", "param_name", param_name, str)
+        identifier("Node", "param_name", param_name)
         if default is not None:
             one_of("Node", "default", default, ScopedValue)
+            if default.type in (ValueType.NamingValue, ValueType.UnsupportedValue):
+                raise ValueError(f"For 'Node', 'default' should be a value, but got the name '{default}'.")
         made = Node(NodeType.Input, f"input_{param_name}", None)
         made.wanted = ([ScopedValue.create_naming_value(param_name)], [] if default is None else [default], {})
         return made
@@ -342,7 +360,11 @@ class Node:
             case ast.arg(arg=name) if self.node_type is NodeType.Input:
                 return [ScopedValue.create_naming_value(name)]
             case ast.Assign(targets=[target]) if self.node_type is not NodeType.Python:
-                return [value_of(each) for each in _names_in(target)]
+                parts = list(names_assigned(target))
+                values = [value_of(each) for each in parts]
+                for index, each in enumerate(values):
+                    each.part = target, index, len(parts)
+                return values
         return []
 
     def get_args(self) -> list[ScopedValue]:
@@ -352,12 +374,14 @@ class Node:
         return [value_of(place.read()) for place in self._places()]
 
     def get_kwargs(self) -> dict[str, ScopedValue]:
-        """The arguments by name."""
+        """The arguments by name; ``**more`` by the name "**more", which `Node.create_...` take, too."""
         if self.statement is None:
             return dict(self.wanted[2])
         value = getattr(self.statement, "value", None)
         if isinstance(value, ast.Call) and self._is_call():
-            named: list[tuple[Any, ast.expr]] = [(keyword.arg, keyword.value) for keyword in value.keywords]
+            named: list[tuple[Any, ast.expr]] = [
+                (keyword.arg or f"**{ast.unparse(keyword.value)}", keyword.value) for keyword in value.keywords
+            ]
         elif isinstance(value, ast.Dict) and self._is_call():
             keys: list[Any] = value.keys
             named = [(key.value, each) for key, each in zip(keys, value.values, strict=True)]
@@ -417,11 +441,12 @@ class Node:
 
         Raises:
             TypeError: an argument is of another type.
-            ValueError: there is no argument of that index.
+            ValueError: there is no argument of that index, or `arg` is no name.
         """
         one_of("Node", "index", index, int)
         one_of("Node", "arg", arg, ScopedValue, str)
         value = _named(arg) if isinstance(arg, str) else arg
+        check_argument("Node", "arg", value)
         if self.statement is None:
             index_of("index", index, len(self.wanted[1]))
             self.wanted[1][index] = value
@@ -430,7 +455,10 @@ class Node:
         index_of("index", index, len(places))
         if self.block is None:
             raise RuntimeError(f"the node {self.name} was erased; insert it again before its arguments are set")
-        places[index].write(expression_of(value, self.block.keep))
+        made = expression_of(value, self.block.keep)
+        if isinstance(made, ast.Starred) and not places[index].star:
+            raise ValueError(f"For 'Node', 'arg' can be starred in calls, tuples and lists only, but got '{value}'.")
+        places[index].write(made)
         self.block.forget()
 
     def set_arg_by_node(self, arg_idx: int, src_node: Node, out_idx: int | None = None) -> None:
@@ -443,11 +471,13 @@ class Node:
 
         Raises:
             TypeError: an argument is of another type.
-            ValueError: there is no argument or target of that index, or several targets and no index.
+            ValueError: there is no argument or target of that index, or several targets and no index, or
+                `src_node` does not stand before this node in the same function.
         """
         one_of("Node", "arg_idx", arg_idx, int)
         one_of("Node", "src_node", src_node, Node)
         index_of("arg_idx", arg_idx, len(self.get_args()))
+        self._check_before(src_node)
         targets = src_node.get_targets()
         if out_idx is None:
             if len(targets) != 1:
@@ -457,15 +487,33 @@ class Node:
         index_of("out_idx", out_idx, len(targets))
         self.set_arg(arg_idx, targets[out_idx])
 
+    def _check_before(self, source: Node) -> None:
+        """Refuse a node whose results this node cannot have."""
+        erased = source.block is None and source.statement is not None
+        if erased or (source.block is None and self.block is not None):
+            raise ValueError(
+                f"For 'Node', 'src_node' should be in the tree, but {source.name} is not; insert it first."
+            )
+        if self.block is None or source.block is None:
+            return
+        order = list(self.block.in_order())
+        if source not in order:
+            raise ValueError(f"For 'Node', 'src_node' should be in the same function, but {source.name} is not.")
+        if order.index(source) >= order.index(self):
+            raise ValueError(
+                f"For 'Node', 'src_node' should stand before {self.name}, but {source.name} does not; "
+                "to name a variable that is assigned earlier, too, use set_arg."
+            )
+
     # -- its statement ---------------------------------------------------------------------------------
 
-    def code(self) -> str:
+    def _code(self) -> str:
         """The statement as text; for ``else`` the part from there."""
         if isinstance(self.statement, ast.arg):
             return self.statement.arg
         if self.statement is None:
             return ""
-        if self.is_else:
+        if self._is_else:
             assert self.inner is not None
             return "else:\n" + textwrap.indent("\n".join(map(ast.unparse, self.inner.body)), "    ")
         if isinstance(self.statement, (ast.If, ast.For, ast.While)):
@@ -477,7 +525,7 @@ class Node:
         return ast.unparse(ast.fix_missing_locations(self.statement))
 
     @property
-    def is_else(self) -> bool:
+    def _is_else(self) -> bool:
         """Whether it is the ``else`` of a control flow statement."""
         return self.node_type is NodeType.ControlFlow and (
             self.inner is not None and self.inner.body is getattr(self.statement, "orelse", None)
@@ -486,43 +534,45 @@ class Node:
     def _is_call(self) -> bool:
         return self.node_type not in (NodeType.Python, NodeType.Input)
 
-    def _places(self) -> list[_Place]:
+    def _places(self) -> list[Place]:
         """Where the arguments stand."""
         statement = self.statement
-        if not self._is_call() or (self.node_type is NodeType.CellContainer and not _calls(statement)):
+        if not self._is_call() or (self.node_type is NodeType.CellContainer and not assigns_call(statement)):
             return []
         match statement:
             case ast.Assign(value=ast.Dict()):
                 return []
             case ast.Assign(value=value):
-                places = _places_in(value)
-                return [_Place(statement, "value")] if places is None else places
+                places = places_in(value)
+                return [Place(statement, "value")] if places is None else places
             case ast.Return(value=ast.expr()):
-                return [_Place(statement, "value")]
+                return [Place(statement, "value")]
             case ast.If() | ast.While():
-                return [_Place(statement, "test")]
+                return [Place(statement, "test")]
             case ast.For():
-                return [_Place(statement, "iter")]
+                return [Place(statement, "iter")]
         return []
 
-    def make_statement(self) -> ast.stmt:
+    def _make_statement(self) -> ast.stmt:
         """The statement of a node that is being inserted, with the name that it has got."""
         targets, args, kwargs = self.wanted
         assert self.block is not None
         keep = self.block.keep
         called: ast.expr
         if self.node_type is NodeType.CallFunction:
-            called = ast.Name(self.block.tree.name_function(self.instance, self.block), ast.Load())
+            name = getattr(self.instance, "__name__", type(self.instance).__name__)
+            called = name_for(name if name.isidentifier() else "function", self.instance)
         else:
             called = ast.Attribute(ast.Name(self.block.cell_name(self.name), ast.Load()), self.name, ast.Load())
         call = ast.Call(
             func=called,
             args=[expression_of(each, keep) for each in args],
-            keywords=[ast.keyword(name, expression_of(each, keep)) for name, each in kwargs.items()],
+            keywords=[
+                ast.keyword(None if name.startswith("**") else name, expression_of(each, keep))
+                for name, each in kwargs.items()
+            ],
         )
-        made = [target_of(each) for each in targets]
-        target = made[0] if len(made) == 1 else ast.Tuple(made, ast.Store())
-        return ast.fix_missing_locations(ast.Assign(targets=[target], value=call))
+        return ast.fix_missing_locations(ast.Assign(targets=[target_of(targets)], value=call))
 
 
 def _wanted(node: Node, where: str, targets: Any, args: Any, kwargs: Any) -> Node:
@@ -534,6 +584,16 @@ def _wanted(node: Node, where: str, targets: Any, args: Any, kwargs: Any) -> Nod
     if kwargs is not None:
         by_name(where, "kwargs", kwargs, ScopedValue)
     node.wanted = ([_named(each) for each in targets], list(args or ()), dict(kwargs or {}))
+    if not targets:
+        raise ValueError(f"For '{where}', 'targets' should have a name for the result, but got none.")
+    for each in node.wanted[0]:
+        check_target(where, "targets", each)
+    for each in node.wanted[1]:
+        check_argument(where, "args", each)
+    for name, each in node.wanted[2].items():
+        if not name.startswith("**"):
+            identifier(where, "kwargs", name)
+        check_argument(where, "kwargs", each)
     return node
 
 
@@ -542,29 +602,3 @@ def _named(name: ScopedValue | str) -> ScopedValue:
         return name
     scope, _, last = name.rpartition(".")
     return ScopedValue.create_naming_value(last, scope)
-
-
-def _names_in(target: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for each in target.elts:
-            yield from _names_in(each)
-    else:
-        yield target.value if isinstance(target, ast.Starred) else target
-
-
-def _calls(statement: Any) -> bool:
-    return isinstance(getattr(statement, "value", None), ast.Call)
-
-
-def _places_in(value: ast.expr) -> list[_Place] | None:
-    """Where the arguments of an operation stand; None for what is no operation."""
-    match value:
-        case ast.Call(args=items) | ast.Tuple(elts=items) | ast.List(elts=items) | ast.BoolOp(values=items):
-            return [_Place(items, index) for index in range(len(items))]
-        case ast.BinOp():
-            return [_Place(value, "left"), _Place(value, "right")]
-        case ast.UnaryOp():
-            return [_Place(value, "operand")]
-        case ast.Compare(comparators=others):
-            return [_Place(value, "left"), *(_Place(others, index) for index in range(len(others)))]
-    return None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import abc
+import ast
 import types
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.nn.cell import Cell
 from weft.rewrite.checks import each_of, one_of
 from weft.rewrite.node import Node, NodeType
 from weft.rewrite.tree import SymbolTree
+from weft.rewrite.undo import whole_or_not
 
 
 class PatternNode:
@@ -37,6 +39,11 @@ class PatternNode:
         self, pattern_node_name: str, match_type: Any = types.NoneType, inputs: Sequence[PatternNode] | None = None
     ) -> None:
         one_of("PatternNode", "pattern_node_name", pattern_node_name, str)
+        if not callable(match_type):
+            raise TypeError(
+                f"For 'PatternNode', the type of 'match_type' should be a class or a function, but got '{match_type}' "
+                f"with type '{type(match_type).__name__}'."
+            )
         self._name = pattern_node_name
         self._type = match_type
         self._inputs: list[PatternNode] = []
@@ -205,9 +212,10 @@ class PatternEngine:
         return self._pattern
 
     def apply(self, stree: SymbolTree) -> bool:
-        """Replace what the pattern matches among the nodes of a tree, the last first, and of the trees of its cells.
+        """Replace what the pattern matches in each body of a tree, the last first, and of the trees of its cells.
 
-        A match needs that only nodes of the match use the results of those before its last node.
+        The nodes of a match stand in one body: of `construct`, of a method, or of a control flow statement. Only they
+        use the results of those before the last of them. Cells in containers and functions are left as they are.
 
         Args:
             stree: the tree.
@@ -219,12 +227,15 @@ class PatternEngine:
             TypeError: `stree` is no `SymbolTree`.
         """
         one_of("PatternEngine", "stree", stree, SymbolTree)
-        return any([self._apply(tree) for tree in stree.trees()])  # noqa: C419 - to all of them
+        trees = stree._trees()
+        with whole_or_not(trees) as watch:
+            return any([self._apply(tree, watch) for tree in trees])  # noqa: C419 - to all of them
 
-    def _apply(self, tree: SymbolTree) -> bool:
-        """Replace what the pattern matches among the nodes of one tree."""
+    def _apply(self, tree: SymbolTree, watch: Callable[[list[Node]], None]) -> bool:
+        """Replace what the pattern matches in the bodies of one tree."""
         replaced: set[Node] = set()
-        for node in reversed(list(tree.nodes())):
+        bodies = [block.nodes for block in tree._blocks() if block.self_name is not None and not block.shown]
+        for node in [node for body in bodies for node in reversed(body)]:
             matched: OrderedDict[str, Node] = OrderedDict()
             if node in replaced or not self._matches(self._pattern, node, matched):
                 continue
@@ -235,6 +246,7 @@ class PatternEngine:
             if not new:
                 continue
             each_of("PatternEngine", "new_nodes", new, Node)
+            watch(new)
             tree.replace(node, new)
             replaced |= found
             for other in found - {node}:
@@ -258,5 +270,32 @@ class PatternEngine:
 
 
 def _is_closed(last: Node, found: set[Node]) -> bool:
-    """Whether no node outside a match uses what is erased with it."""
-    return all(user in found for each in found - {last} for user in each.get_users())
+    """Whether no statement outside a match uses what is erased with it."""
+    erased = [each for each in found - {last} if each.get_node_type() is not NodeType.Input]
+    return all(user in found for each in erased for user in each.get_users()) and not any(
+        _is_read_elsewhere(each, found) for each in erased
+    )
+
+
+def _is_read_elsewhere(node: Node, found: set[Node]) -> bool:
+    """Whether what a node computes may be read in another body, or by a statement that stays as it is."""
+    block = node.block
+    assert block is not None
+    at = block.nodes.index(node)
+    names = {str(each) for each in node.get_targets()}
+    for other in block.nodes[at + 1 :]:
+        whole = other.get_node_type() in (NodeType.ControlFlow, NodeType.Python)
+        if whole and other not in found and names & _names_in(other.statement):
+            return True
+        names -= {str(each) for each in other.get_targets()}
+    if not names or block.outer is None:
+        return False
+    here = [node.statement for node in block.nodes[at:]]
+    return bool(names & {name for part in block.root.body for name in _names_in(part, here)})
+
+
+def _names_in(tree: Any, without: Sequence[Any] = ()) -> set[str]:
+    """The names in a syntax tree, but for those in some parts of it."""
+    found = {tree.id} if isinstance(tree, ast.Name) else set()
+    parts = [child for child in ast.iter_child_nodes(tree) if not any(child is each for each in without)]
+    return found.union(*(_names_in(child, without) for child in parts))

@@ -1,11 +1,9 @@
-"""What the trees of one network share: the names of the generated module, its functions, and the trees themselves."""
+"""What the trees of one network share: the functions of the generated module, its classes, and the trees themselves."""
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
-from weft.rewrite.names import Names
 from weft.rewrite.node import Block
 from weft.rewrite.sources import Source
 
@@ -15,7 +13,7 @@ class Expanded:
 
     Args:
         source: its definition.
-        name: what it is called in the generated module.
+        name: what its nodes are called.
     """
 
     def __init__(self, source: Source, name: str) -> None:
@@ -29,11 +27,16 @@ class Project:
     """What the trees of one network share."""
 
     def __init__(self) -> None:
-        self.names = Names()
         #: the tree of each cell, by the identity of the cell; None for a cell without source
         self.trees: dict[int, Any] = {}
         self.functions: dict[Any, Expanded] = {}
+        self._defined: set[str] = set()
 
-    def definitions(self) -> list[ast.FunctionDef]:
-        """The functions of the generated module."""
-        return [each.source.definition for each in self.functions.values()]
+    def define(self, name: str) -> str:
+        """A name for a function or class that no other one of the network has: the given one, or with a number."""
+        found, count = name, 0
+        while found in self._defined:
+            count += 1
+            found = f"{name}_{count}"
+        self._defined.add(found)
+        return found

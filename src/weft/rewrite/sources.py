@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import dis
+import functools
 import inspect
 import os
 import sys
 import sysconfig
-import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 #: stands for what is not known before the network runs
 UNKNOWN: Final[Any] = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()
+#: attribute of names in syntax trees that mean an object
+_MEANT: Final = "weft_meant"
 _INSTALLED: Final = tuple(os.path.join(sysconfig.get_path(kind), "") for kind in ("stdlib", "purelib", "platlib"))
 
 
@@ -43,6 +46,14 @@ def plain(function: Any) -> Any:
             return function
 
 
+def _is_wrapped(function: Any) -> bool:
+    """Whether a decorator other than `jit` was put around a function."""
+    while isinstance(function, (staticmethod, classmethod, types.MethodType)):
+        function = function.__func__
+    inner = getattr(function, "__dict__", {})
+    return _is_wrapped(inner["__weft_inline__"]) if "__weft_inline__" in inner else "__wrapped__" in inner
+
+
 def is_users(function: Any) -> bool:
     """Whether something is a function in Python that was not installed, by the library or another package."""
     if not isinstance(function, types.FunctionType):
@@ -51,52 +62,104 @@ def is_users(function: Any) -> bool:
     return module.partition(".")[0] != "weft" and not file.startswith((*_INSTALLED, "<frozen"))
 
 
+class Meant:
+    """What a name in a syntax tree means, whatever the generated module calls it.
+
+    Args:
+        home: a dict that has the object.
+        key: under which name.
+    """
+
+    def __init__(self, home: Mapping[str, Any], key: str) -> None:
+        self.home = home
+        self.key = key
+
+    def __deepcopy__(self, memo: Any) -> Meant:
+        return self  # a copy of a name means the same object
+
+
+def name_for(name: str, value: Any) -> ast.Name:
+    """A name that means an object, wherever it stands; the generated module may have to call it otherwise.
+
+    Args:
+        name: the name.
+        value: the object.
+
+    Returns:
+        ast.Name: the name.
+    """
+    return _mean(ast.Name(name, ast.Load()), {name: value})
+
+
+def meant_by(name: ast.AST) -> Meant | None:
+    """What `name_for` has made a name mean; None for any other."""
+    found: Meant | None = getattr(name, _MEANT, None)
+    return found
+
+
+def _mean(name: ast.Name, home: Mapping[str, Any]) -> ast.Name:
+    setattr(name, _MEANT, Meant(home, name.id))
+    return name
+
+
 class Source:
     """A function: its definition as a syntax tree, and what the names in it mean.
 
     Args:
         function: the function.
         owner: the class that defines it as a method.
+        name: under which the class has it.
 
     Raises:
         Unreadable: there is no text of it.
     """
 
-    def __init__(self, function: Any, owner: type | None = None) -> None:
+    def __init__(self, function: Any, owner: type | None = None, name: str = "") -> None:
         raw = plain(function)
         if not isinstance(raw, types.FunctionType):
             raise Unreadable(f"{function!r} is no function in Python")
-        try:
-            found = ast.parse(textwrap.dedent(inspect.getsource(raw))).body[0]
-        except (OSError, SyntaxError, IndexError) as error:
-            raise Unreadable(f"there is no source text of {raw.__qualname__} ({error})") from None
-        if not isinstance(found, ast.FunctionDef):
-            raise Unreadable(f"{raw.__qualname__} is not defined by a def statement")
-        for name in _written_outside(raw.__code__):
-            raise Unreadable(f"{raw.__qualname__} writes {name}, a variable outside of it; make it an attribute")
+        found, around = _definition(raw)
+        if _is_wrapped(function) and not found.decorator_list:
+            raise Unreadable(f"{raw.__qualname__} was decorated after it was defined; decorate its def statement")
+        for written in _written_outside(raw.__code__):
+            raise Unreadable(f"{raw.__qualname__} writes {written}, a variable outside of it; make it an attribute")
         self.function: types.FunctionType = raw
         self.owner = owner
+        self.name = name or raw.__code__.co_name
         self.definition: ast.FunctionDef = _Explicit(owner).visit(found)
-        cells = zip(raw.__code__.co_freevars, raw.__closure__ or (), strict=True)
-        #: variables of the functions around it
-        self.around = {name: cell.cell_contents for name, cell in cells if name != "__class__" and _is_set(cell)}
+        self.definition.name = self.name
         #: names that are variables of the function
         self.locals = {*raw.__code__.co_varnames, *raw.__code__.co_cellvars}
-        #: names that the function reads from elsewhere
-        self.outside = [*self.around, *dict.fromkeys(_globals_of(raw.__code__))]
-        self._made_with_it()
-        if owner is not None and owner.__name__ not in self.locals:
-            self.around.setdefault(owner.__name__, owner)
+        self._bind_decorators(around)
+        self._bind_defaults()
 
-    def _made_with_it(self) -> None:
-        """Bind what is computed where the function is defined: its decorators, and defaults that are no literals."""
-        made, arguments = self.function, self.definition.args
+    def _bind_decorators(self, around: set[str]) -> None:
+        """Say what the names in decorators mean, which are read where the function is defined."""
         for decorator in self.definition.decorator_list:
-            self.outside += [node.id for node in ast.walk(decorator) if isinstance(node, ast.Name)]
+            own = names_made(decorator)
+            for node in ast.walk(decorator):
+                if not isinstance(node, ast.Name) or node.id in own:
+                    continue
+                in_class = self.owner is not None and node.id in self.owner.__dict__
+                home = self.owner.__dict__ if in_class else self._closure_of(node.id)
+                if home is None and node.id not in around:
+                    home = self.home_of(node.id)
+                if home is None:
+                    raise Unreadable(
+                        f"{self.function.__qualname__} has the decorator {ast.unparse(decorator)}, and {node.id} is "
+                        "known only where it is defined; define it in the module"
+                    )
+                _mean(node, home)
+
+    def _bind_defaults(self) -> None:
+        """Say what the defaults are, which were computed where the function is defined."""
+        made, arguments = self.function, self.definition.args
         positional = [*arguments.posonlyargs, *arguments.args][-len(arguments.defaults) or sys.maxsize :]
         values = dict(zip([each.arg for each in positional], made.__defaults__ or (), strict=False))
-        arguments.defaults = [self._default(values[each.arg]) for each in positional]
         by_name = made.__kwdefaults__ or {}
+        if any(each.arg not in values for each in positional):
+            raise Unreadable(f"the defaults of {made.__qualname__} were changed")
+        arguments.defaults = [self._default(values[each.arg]) for each in positional]
         arguments.kw_defaults = [
             self._default(by_name[each.arg]) if each.arg in by_name else None for each in arguments.kwonlyargs
         ]
@@ -105,12 +168,7 @@ class Source:
         """The expression of a default."""
         if isinstance(value, (int, float, str, bool, type(None))):
             return ast.Constant(value)
-        name = f"{self.definition.name}_default"
-        while name in self.around or name in self.taken:
-            name += "_"
-        self.around[name] = value
-        self.outside.append(name)
-        return ast.Name(name, ast.Load())
+        return name_for(f"{self.name}_default", value)
 
     @property
     def taken(self) -> set[str]:
@@ -122,20 +180,73 @@ class Source:
     def self_name(self) -> str | None:
         """What a method calls its object; None for a function, and a method of a class."""
         positional = self.definition.args.posonlyargs + self.definition.args.args
-        if self.owner is None or not positional or isinstance(self.owner.__dict__[self.function.__name__], classmethod):
+        if self.owner is None or not positional or isinstance(self.owner.__dict__[self.name], classmethod):
             return None
         return positional[0].arg
 
-    def home_of(self, name: str) -> dict[str, Any] | None:
-        """The dict in which a name from elsewhere is looked up; None for a builtin, or one that is nowhere."""
-        return next((home for home in (self.around, self.function.__globals__) if name in home), None)
+    def home_of(self, name: str) -> Mapping[str, Any] | None:
+        """A dict that has a name from elsewhere now: of the functions around, the module, Python; None for nowhere."""
+        found = self._closure_of(name)
+        homes = (self.function.__globals__, builtins.__dict__)
+        return found if found is not None else next((home for home in homes if name in home), None)
+
+    def _closure_of(self, name: str) -> Mapping[str, Any] | None:
+        """A dict with a variable of the functions around it."""
+        cells = zip(self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True)
+        return next(({name: cell.cell_contents} for key, cell in cells if key == name and _is_set(cell)), None)
 
     def look_up(self, name: str) -> Any:
         """What a name means now; UNKNOWN for a variable of the function."""
-        if name in self.locals:
-            return UNKNOWN
-        home = self.home_of(name)
-        return home[name] if home is not None else getattr(builtins, name, UNKNOWN)
+        home = self.home_of(name) if name not in self.locals else None
+        return home[name] if home is not None else UNKNOWN
+
+
+def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, set[str]]:
+    """The def statement that made a function, and the names that functions around it make."""
+    code = function.__code__
+    try:
+        found = _definitions("".join(inspect.findsource(function)[0])).get((code.co_name, code.co_firstlineno))
+    except (OSError, SyntaxError, IndexError, ValueError) as error:
+        raise Unreadable(f"there is no source text of {function.__qualname__} ({error})") from None
+    if found is None:
+        raise Unreadable(f"{function.__qualname__} is not made by a def statement that is still in its file")
+    return copy.deepcopy(found[0]), found[1]
+
+
+@functools.lru_cache(maxsize=16)
+def _definitions(text: str) -> dict[tuple[str, int], tuple[ast.FunctionDef, set[str]]]:
+    """The def statements of a file by name and first line, which code objects know, too."""
+    found = {}
+
+    def visit(node: ast.AST, around: set[str]) -> None:
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            found[node.name, first] = node, around
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            around = around | names_made(node)
+        for child in ast.iter_child_nodes(node):
+            visit(child, around)
+
+    visit(ast.parse(text), set())
+    return found
+
+
+def names_made(tree: ast.AST) -> set[str]:
+    """The names that a syntax tree binds, in any scope inside."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name.partition(".")[0])
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                found.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                found.add(name)
+    return found
 
 
 class _Explicit(ast.NodeTransformer):
@@ -161,12 +272,12 @@ class _Explicit(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if self.owner is not None and isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
-            node.args = [ast.Name(self.owner.__name__, ast.Load()), ast.Name(self.first, ast.Load())]
+            node.args = [name_for(self.owner.__name__, self.owner), ast.Name(self.first, ast.Load())]
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if self.owner is not None and node.id == "__class__":
-            node.id = self.owner.__name__
+            return name_for(self.owner.__name__, self.owner)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -176,13 +287,14 @@ class _Explicit(ast.NodeTransformer):
         return node
 
 
-def _globals_of(code: types.CodeType) -> Iterator[str]:
+def globals_of(code: types.CodeType) -> Iterator[str]:
+    """The names that code reads from its module or from Python."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _globals_of(constant)
+            yield from globals_of(constant)
 
 
 def _written_outside(code: types.CodeType) -> Iterator[str]:

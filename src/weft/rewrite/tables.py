@@ -33,7 +33,7 @@ def _row(
 ) -> tuple[str, ...]:
     from_nodes = [[index, (other.name, target)] for index, (other, target) in providers.items()]
     to_nodes = [[target, each] for target, each in sorted(users.items())]
-    return f"NodeType.{node.node_type.name}", node.name, node.code(), str(from_nodes), str(to_nodes)
+    return f"NodeType.{node.node_type.name}", node.name, node._code(), str(from_nodes), str(to_nodes)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

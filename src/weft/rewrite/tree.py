@@ -13,9 +13,11 @@ from weft.rewrite.checks import each_of, one_of
 from weft.rewrite.grown import Grown
 from weft.rewrite.module import Module
 from weft.rewrite.node import Block, Node, NodeType
+from weft.rewrite.parameters import note_names
 from weft.rewrite.project import Project
-from weft.rewrite.sources import Unreadable
-from weft.rewrite.values import ScopedValue, ValueType, expression_of
+from weft.rewrite.sources import Unreadable, name_for, names_made
+from weft.rewrite.undo import whole_or_not
+from weft.rewrite.values import expression_of
 
 
 class Position(NamedTuple):
@@ -72,6 +74,7 @@ class SymbolTree(Grown):
             TypeError: For 'SymbolTree', the type of 'network' should be 'Cell', but got type 'int'.
         """
         one_of("SymbolTree", "network", network, Cell)
+        note_names(network)
         try:
             return cls(Project(), network)
         except Unreadable as error:
@@ -103,20 +106,20 @@ class SymbolTree(Grown):
         if not all_nodes:
             yield from list(self.block.nodes)
             return
-        for tree in self.trees():
-            for block in tree.blocks():
+        for tree in self._trees():
+            for block in tree._blocks():
                 yield from list(block.nodes)
 
     def all_nodes(self, subtree_nodes: bool = True) -> Iterator[Node]:
         """All nodes, by default with those of the cells of the program's own."""
-        for tree in self.trees() if subtree_nodes else [self]:
-            for block in tree.blocks():
+        for tree in self._trees() if subtree_nodes else [self]:
+            for block in tree._blocks():
                 yield from list(block.nodes)
 
     def get_node(self, node_name: str) -> Node | None:
         """The node of a name, also one inside control flow or a function; None where there is none."""
         one_of("SymbolTree", "node_name", node_name, str)
-        return next((node for block in self.blocks() for node in block.nodes if node.name == node_name), None)
+        return next((node for block in self._blocks() for node in block.nodes if node.name == node_name), None)
 
     def get_inputs(self) -> list[Node]:
         """The nodes of the arguments."""
@@ -133,8 +136,12 @@ class SymbolTree(Grown):
 
         Raises:
             TypeError: `name` is no str.
+            ValueError: no name can begin with it.
         """
         one_of("SymbolTree", "name", name, str)
+        if not name.isidentifier():
+            raise ValueError(f"For 'SymbolTree', 'name' should be a name such as a variable has, but got '{name}'.")
+        self.variables.taken |= self.block.locals
         return self.variables.unique(name)
 
     # -- changing --------------------------------------------------------------------------------------
@@ -175,7 +182,8 @@ class SymbolTree(Grown):
 
         Raises:
             TypeError: an argument is of another type.
-            ValueError: the position is of another tree, or the node was inserted already.
+            ValueError: the position is of another tree, the node was inserted already, or there is an argument of the
+                name already.
             RuntimeError: a statement is to stand before an argument of the network, or in a container.
         """
         one_of("SymbolTree", "position", position, Position)
@@ -183,10 +191,15 @@ class SymbolTree(Grown):
         if position.tree is not self:
             raise ValueError(
                 f"Position is not in current SymbolTree, node:{type(position.tree.network).__name__}, "
-                f"current: {type(self.network).__name__}."
+                f"current: {type(self.network).__name__}. It is beside {position.node.name} of another tree; "
+                "use `before` or `after` of the tree that inserts."
             )
         if node.block is not None:
             raise ValueError(f"Node in the SymbolTree cannot be inserted into SymbolTree again: {node.name}")
+        with whole_or_not([self], [node]):
+            return self._insert(position, node)
+
+    def _insert(self, position: Position, node: Node) -> Node:
         there, block = position.node, position.node.block
         if block is None:
             raise ValueError(f"the position is beside {there.name}, which was erased")
@@ -196,17 +209,20 @@ class SymbolTree(Grown):
             return self._insert_input(position, node)
         if _is_argument(there) and not (position.after and _is_last_argument(there)):
             raise RuntimeError("Can not insert a node before or between parameters:", there.name)
-        free = NodeType.CallFunction, NodeType.Input
         if node.statement is not None:
             return self._insert_again(position, node)
-        node.name = self.unique_node(node.name, attribute=node.node_type not in free)
+        held = node.node_type is not NodeType.CallFunction
+        node.name = self._unique_node(node.name, attribute=held)
         node.block = block
-        if node.node_type not in free:
-            self.added[node.name] = node.instance
+        if held:
+            self.kept[node.name] = node.instance
         if node.node_type is NodeType.Tree:
-            node.sub_tree = self.sub_tree(node.instance, whole=True)
-        node.statement = node.make_statement()
-        block.locals.update(str(target) for target in node.wanted[0])
+            try:
+                node.sub_tree = self._sub_tree(node.instance, whole=True)
+            except Unreadable as error:
+                raise RuntimeError(f"{node.name} cannot be taken apart: {error}; leave is_sub_net out") from None
+        node.statement = node._make_statement()
+        block.locals.update(names_made(node.statement))
         _put(position, block, node)
         return node
 
@@ -226,8 +242,10 @@ class SymbolTree(Grown):
         if arguments is None or there.node_type is not NodeType.Input or not position.after:
             raise RuntimeError("an argument of the network can only be inserted after an argument:", there.name)
         names = [str(target) for target in node.wanted[0]]
+        if any(isinstance(each, ast.arg) and each.arg in names for each in ast.walk(arguments)):
+            raise ValueError(f"For 'SymbolTree', the network has an argument '{names[0]}' already.")
         made = ast.arg(names[0])
-        default = [_expression(each, self) for each in node.wanted[1]]
+        default = [expression_of(each, lambda value: name_for(f"{names[0]}_default", value)) for each in node.wanted[1]]
         if there.statement in arguments.kwonlyargs:
             at = arguments.kwonlyargs.index(there.statement) + 1
             arguments.kwonlyargs.insert(at, made)
@@ -245,8 +263,9 @@ class SymbolTree(Grown):
             elif before > 0:
                 raise RuntimeError(f"the argument {names[0]} stands after one with a default, so it needs one, too")
             positional.insert(at, made)
-        node.name, node.block, node.statement = self.unique_node(node.name), block, made
+        node.name, node.block, node.statement = self._unique_node(node.name), block, made
         block.nodes.insert(block.nodes.index(there) + 1, node)
+        block.locals.add(made.arg)
         block.forget()
         return node
 
@@ -302,9 +321,12 @@ class SymbolTree(Grown):
         each_of("SymbolTree", "new_nodes", new_nodes, Node)
         if not new_nodes:
             raise ValueError("SymbolTree.replace needs at least one new node; to leave one out, erase it")
-        for node in new_nodes:
-            self.insert(self.before(old_node), node)
-        self.erase(old_node)
+        if _is_argument(self._own(old_node)):
+            raise RuntimeError(f"{old_node.name} is an argument of the network, which cannot be replaced")
+        with whole_or_not([self], new_nodes):
+            for node in new_nodes:
+                self.insert(self.before(old_node), node)
+            self.erase(old_node)
         return new_nodes[-1]
 
     def set_output(self, index: int, return_value: str) -> Node:
@@ -319,10 +341,14 @@ class SymbolTree(Grown):
 
         Raises:
             TypeError: an argument is of another type.
+            ValueError: there is no argument of that index, or nothing has the name.
             RuntimeError: there is no return statement.
         """
         one_of("SymbolTree", "index", index, int)
         one_of("SymbolTree", "return_value", return_value, str)
+        first = return_value.partition(".")[0]
+        if first.isidentifier() and first not in self.block.locals and self.source.home_of(first) is None:
+            raise ValueError(f"For 'SymbolTree', 'return_value' should be a variable, but nothing is named '{first}'.")
         for node in reversed(self.block.nodes):
             if node.node_type is NodeType.Output:
                 node.set_arg(index, return_value)
@@ -341,7 +367,7 @@ class SymbolTree(Grown):
             TypeError: `all_nodes` is no bool.
         """
         one_of("print_node_tabulate", "all_nodes", all_nodes, bool)
-        trees = self.trees() if all_nodes else [self]
+        trees = self._trees() if all_nodes else [self]
         blocks = [block for tree in trees for block in (_in_order(tree.block) if all_nodes else [tree.block])]
         print("".join(map(tables.table_of, blocks)))
 
@@ -426,12 +452,6 @@ def _beside(tree: Any, node: Node | str, after: bool) -> Position:
     if isinstance(node, Node) and node.block is not None:
         tree = node.block.tree
     return Position(tree, tree._own(node), after)
-
-
-def _expression(value: ScopedValue, tree: SymbolTree) -> Any:
-    if value.type is ValueType.CustomObjValue:
-        raise RuntimeError(f"the default of an argument must be a constant, not {value}")
-    return expression_of(value, tree.keep)
 
 
 def _is_argument(node: Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
@@ -61,6 +62,8 @@ class ScopedValue:
         self.type = arg_type
         self.scope = scope
         self.value = value
+        #: for a target that was read: all that is assigned with it, as written, and which part of how many it is
+        self.part: tuple[ast.expr, int, int] | None = None
 
     @classmethod
     def create_variable_value(cls, value: Any) -> ScopedValue:
@@ -179,18 +182,21 @@ def value_of(expression: ast.expr) -> ScopedValue:
     return ScopedValue(ValueType.UnsupportedValue, "", ast.unparse(expression))
 
 
-def expression_of(value: ScopedValue, keep: Callable[[Any], str]) -> ast.expr:
+def expression_of(value: ScopedValue, keep: Callable[[Any], ast.expr]) -> ast.expr:
     """The expression of a value.
 
     Args:
         value: the value.
-        keep: makes an object an attribute of the network, and returns the expression for it.
+        keep: gives the expression for an object.
 
     Returns:
         ast.expr: the expression.
+
+    Raises:
+        SyntaxError: a name is none.
     """
     if value.type is ValueType.CustomObjValue:
-        return _parsed(keep(value.value))
+        return keep(value.value)
     if value.type in (ValueType.TupleValue, ValueType.ListValue):
         items = [expression_of(each, keep) for each in value.value]
         kind = ast.Tuple if value.type is ValueType.TupleValue else ast.List
@@ -200,21 +206,73 @@ def expression_of(value: ScopedValue, keep: Callable[[Any], str]) -> ast.expr:
         return ast.Dict(keys=[ast.Constant(key) for key in value.value], values=items)
     if value.type is ValueType.ConstantValue:
         return _parsed(repr(value.value)) if not isinstance(value.value, float) else ast.Constant(value.value)
-    return _parsed(str(value) if value.type is ValueType.NamingValue else value.value)
+    return _parsed(_text(value))
 
 
-def target_of(value: ScopedValue) -> ast.expr:
-    """The expression of a name that is assigned.
+def check_argument(where: str, name: str, value: ScopedValue) -> None:
+    """Refuse a value that no expression could be made of.
 
     Args:
-        value: the name.
+        where: who was given it.
+        name: the argument.
+        value: what it is.
+
+    Raises:
+        ValueError: it is named by what is no name.
+    """
+    try:
+        expression_of(value, lambda _: ast.Constant(None))
+    except SyntaxError:
+        raise ValueError(
+            f"For '{where}', '{name}' should be a name, as of a variable or an attribute, but got '{value}'."
+        ) from None
+
+
+def check_target(where: str, name: str, value: ScopedValue) -> None:
+    """Refuse a value that nothing can be assigned to.
+
+    Args:
+        where: who was given it.
+        name: the argument.
+        value: what it is.
+
+    Raises:
+        ValueError: it is no name, attribute or item.
+    """
+    try:
+        _target_of(value)
+    except SyntaxError:
+        raise ValueError(f"For '{where}', '{name}' should be names that can be assigned, but got '{value}'.") from None
+
+
+def target_of(values: Sequence[ScopedValue]) -> ast.expr:
+    """The expression of what is assigned by one statement.
+
+    Args:
+        values: the targets; those of a statement, all of them, give what it assigns with stars and parentheses.
 
     Returns:
         ast.expr: the expression.
     """
-    made = ast.parse(f"{value} = None").body[0]
-    assert isinstance(made, ast.Assign)
-    return made.targets[0]
+    written = values[0].part
+    if written is not None:
+        target, _, count = written
+        parts = [each.part for each in values]
+        if len(parts) == count and all(
+            part is not None and part[0] is target and part[1] == index for index, part in enumerate(parts)
+        ):
+            return copy.deepcopy(target)
+    made = [_target_of(each) for each in values]
+    return made[0] if len(made) == 1 else ast.Tuple(made, ast.Store())
+
+
+def _target_of(value: ScopedValue) -> ast.expr:
+    if value.type not in (ValueType.NamingValue, ValueType.UnsupportedValue):
+        raise SyntaxError("no name")
+    match ast.parse(f"{_text(value)} = None").body:
+        case [ast.Assign(targets=[target])]:
+            return target
+    raise SyntaxError("no name")
 
 
 def is_chain(expression: ast.expr) -> bool:
@@ -224,5 +282,12 @@ def is_chain(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Name)
 
 
+def _text(value: ScopedValue) -> str:
+    return str(value if value.type is ValueType.NamingValue else value.value)
+
+
 def _parsed(text: str) -> ast.expr:
+    text = text.strip()
+    if text.startswith("*"):
+        return ast.Starred(_parsed(text[1:]), ast.Load())
     return ast.parse(text, mode="eval").body

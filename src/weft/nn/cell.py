@@ -149,6 +149,8 @@ class Cell(State, Remarks, Hookable):
             count = len(args)
             if count < least or (count > most and most >= 0):
                 raise argument_error(self, count)
+        if self._init_args:
+            trace.reuse_blocks()
         if extras:
             return call_with_extras(self, args, kwargs)
         return self.construct(*args, **kwargs)
@@ -633,7 +635,6 @@ class Cell(State, Remarks, Hookable):
             type(self)._has_bprop
             or "bprop" in self.__dict__
             or self._cast_type is not None
-            or self._init_args
             or any([self._settings.get("recompute"), self._settings.get("shard"), "pipeline_stage" in self._settings])
             or self._forward_pre_hooks
             or self._forward_hooks
@@ -641,7 +642,7 @@ class Cell(State, Remarks, Hookable):
             or self._backward_hooks
             or self.__dict__.get("_parameter_hooks")
         )
-        self._exact = None if self._extras else type(self)._takes
+        self._exact = None if self._extras or self._init_args else type(self)._takes
         self._count_change()  # whatever of it has changed
 
     def add_flags(self, **flags: Any) -> Cell:

@@ -9,7 +9,6 @@ from weft.autodiff.custom import call_with_bprop, cell_backward_hook
 from weft.autodiff.recompute import recompute
 from weft.core.dispatch import CAST, apply
 from weft.core.tensor import Parameter, Tensor, data_of
-from weft.core.trace import reuse_blocks
 from weft.core.transparency import transparent
 from weft.dtypes import DType
 from weft.parallel.stages import at_stage, hold, settle
@@ -23,7 +22,6 @@ class Hooked(Protocol):
     _buffer_names: dict[str, bool]
     _cast_type: DType | None
     _settings: dict[str, Any]
-    _init_args: str
     _forward_pre_hooks: dict[int, Any]
     _forward_hooks: dict[int, Any]
     _backward_pre_hooks: dict[int, Callable[..., Any]]
@@ -199,9 +197,7 @@ def _registered(
 
 @transparent
 def call_with_extras(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a cell that has hooks, a custom bprop or a cast, or whose graph is to be compiled once for all its calls."""
-    if cell._init_args:
-        reuse_blocks()
+    """Run a cell that has hooks, a custom bprop or a cast."""
     for hook in list(cell._forward_pre_hooks.values()):
         if isinstance(hook, _Told):
             args, kwargs = _pair_of(hook.hook(cell, args, kwargs), args, kwargs)

@@ -6,6 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -186,6 +187,28 @@ for name, module in list(sys.modules.items()):
                         held.asnumpy()
 """
     assert run(program) == "True ()\n"
+
+
+def test_modules_that_call_themselves_anything_are_read() -> None:
+    program = """
+import types, weft
+from weft import Tensor
+strange, nameless = types.ModuleType("strange"), types.ModuleType("nameless")
+strange.__name__ = []
+del nameless.__name__
+strange.value, nameless.value = 2.0, 3.0
+@weft.jit
+def function(x):
+    return x * strange.value * nameless.value if not hasattr(nameless, "other") else x
+print(function(Tensor([1.0])))
+class Claimed:
+    scale = 2.0
+Claimed.__module__ = "mindspore.that_is_not_there"
+weft.set_context(enable_compile_cache=True, compile_cache_path=FOLDER)
+print(weft.jit(lambda x: x * Claimed.scale)(Tensor([1.0])))
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        assert run(f"FOLDER = {folder!r}\n{program}") == "[6.]\n[2.]\n"
 
 
 def test_the_next_process_finds_what_only_a_capture_imported(tmp_path: Path) -> None:

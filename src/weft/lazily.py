@@ -114,7 +114,8 @@ def bring(module: types.ModuleType, name: str) -> None:
         module: any module; one that waits for nothing, or not for this name, stays as it is.
         name: the name of an attribute.
     """
-    if name in _WAITING.get(module.__name__, ()):
+    package = vars(module).get("__name__")  # which may be anything in a module of the program's
+    if type(package) is str and name in _WAITING.get(package, ()):
         getattr(module, name)
 
 

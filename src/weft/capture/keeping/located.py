@@ -279,7 +279,7 @@ def _known(obj: Any) -> Place | None:
 def _named(module: str, name: str) -> Any:
     try:
         return found(["of", module, *name.split(".")], {}, None)
-    except (LookupError, AttributeError, TypeError):
+    except (LookupError, AttributeError, TypeError, ImportError):
         return None
 
 

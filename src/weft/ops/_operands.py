@@ -61,7 +61,8 @@ def refusing(function: Any, module: str) -> Any:
 def offered(module: Any, name: str) -> Any:
     """What `weft.ops` offers under a name of a module: a plain function as one that refuses what is no tensor."""
     found = PLAIN.get(name) or OPERATOR_CLASSES.get(name) or getattr(module, name)
-    return refusing(found, "weft.ops") if plain({name: found}) and name not in _TAKE_ANYTHING else found
+    refuses = name not in _TAKE_ANYTHING and (name in PLAIN or plain({name: found}))
+    return refusing(found, "weft.ops") if refuses else found
 
 
 def refuse_strangers(names: dict[str, Any], module: str) -> None:

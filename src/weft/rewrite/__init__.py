@@ -8,8 +8,8 @@ an instance of it, which shares the sub-cells and parameters of the original. `P
 The files: `sources` reads functions, `flatten` takes their expressions apart, `building` makes nodes of statements
 (`node`, whose arguments `places` finds), `grown` holds those of a cell, `tree` changes them, and `undo` takes refused
 changes back. `project` is what the trees of one network share. `module` makes the new network; `names` decides what is
-called how in it, `parameters` the names of parameters. `tables` prints, `pattern` finds and replaces, `values` and
-`checks` are about arguments.
+called how in it (`numbered`: what is free), `parameters` the names of parameters. `tables` prints, `pattern` finds and
+replaces, `values` and `checks` are about arguments.
 """
 
 from weft.rewrite.node import Node, NodeType

@@ -19,6 +19,7 @@ import ast
 import keyword
 from collections.abc import Callable
 
+from weft.rewrite.numbered import numbered
 from weft.rewrite.values import is_chain
 
 #: expressions that get a statement of their own
@@ -56,10 +57,7 @@ class Flattener:
 
     def unique(self, name: str) -> str:
         """A name that is not taken, which then is: the given one, or with a number."""
-        found, count = name, 0
-        while found in self.taken or keyword.iskeyword(found):
-            count += 1
-            found = f"{name}_{count}"
+        found = numbered(name, lambda each: each in self.taken or keyword.iskeyword(each))
         self.taken.add(found)
         return found
 

@@ -9,6 +9,7 @@ from weft.nn.cell import Cell
 from weft.rewrite.building import Builder, attribute_of, owner_of, source_of
 from weft.rewrite.checks import one_of
 from weft.rewrite.node import Block
+from weft.rewrite.numbered import numbered
 from weft.rewrite.project import Expanded, Project
 from weft.rewrite.sources import UNKNOWN, Source, Unreadable, plain
 
@@ -138,10 +139,7 @@ class Grown:
 
     def _unique_node(self, name: str, attribute: bool = False) -> str:
         """A name that no node of the tree has, nor an attribute of the network if it is to become one."""
-        found, count = name, 0
-        while found in self._node_names or (attribute and self._has(found)):
-            count += 1
-            found = f"{name}_{count}"
+        found = numbered(name, lambda each: each in self._node_names or (attribute and self._has(each)))
         self._node_names.add(found)
         return found
 
@@ -150,11 +148,7 @@ class Grown:
         for name, kept in self.kept.items():
             if kept is value:
                 return name
-        base = f"arg_{type(value).__name__}"
-        found, count = base, 0
-        while self._has(found):
-            count += 1
-            found = f"{base}_{count}"
+        found = numbered(f"arg_{type(value).__name__}", self._has)
         self.kept[found] = value
         return found
 

@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from weft.rewrite.numbered import numbered
 from weft.rewrite.sources import UNKNOWN, Source, globals_of, meant_by, names_made
 
 #: syntax nodes with variables of their own
@@ -93,10 +94,7 @@ class Names:
             str: the name, or another one where it is bound to something else already.
         """
         key = key or name
-        found, count = name, 0
-        while found in self._defined or found in avoid or not self._may_be(found, home[key]):
-            count += 1
-            found = f"{name}_{count}"
+        found = numbered(name, lambda each: each in self._defined or each in avoid or not self._may_be(each, home[key]))
         self._homes.setdefault(found, (home, key))
         return found
 
@@ -114,10 +112,7 @@ class Names:
         )
 
     def _define(self, name: str, avoid: set[str]) -> str:
-        found, count = name, 0
-        while found in self._defined or found in avoid:
-            count += 1
-            found = f"{name}_{count}"
+        found = numbered(name, lambda each: each in self._defined or each in avoid)
         self._defined.add(found)
         return found
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Iterable, Iterator
 
 from weft.core.parameters import rename
 from weft.core.tensor import Parameter
 from weft.nn.cell import Cell
+from weft.rewrite.numbered import numbered
 
 #: the names of parameters of networks that trees were made of, or that trees have made, by identity
 _names: dict[int, tuple[weakref.ref[Parameter], str]] = {}
@@ -38,7 +40,7 @@ def name_parameters(whole: Cell, original: Cell, inserted: Iterable[tuple[Cell, 
     """
     added = {id(cell): tuple(names) for cell, names in inserted}
     places = [
-        (f"{path}.{name}" if path else name, list(_held(getattr(cell, name))))
+        (_joined(path, name), list(_held(getattr(cell, name))))
         for path, cell in whole.cells_and_names()
         for name in added.get(id(cell), ())
     ]
@@ -54,10 +56,7 @@ def name_parameters(whole: Cell, original: Cell, inserted: Iterable[tuple[Cell, 
             named.add(key)
     for place, held in places:
         new = {path: each for path, each in held if id(each) not in named}
-        prefix, count = place, 0
-        while any(_joined(prefix, path) in taken for path in new):
-            count += 1
-            prefix = f"{place}_{count}"
+        prefix = numbered(place, functools.partial(_clashes, new, taken))
         for path, each in new.items():
             rename(each, _joined(prefix, path))
             taken.add(each.name)
@@ -73,5 +72,10 @@ def _held(value: object) -> Iterator[tuple[str, Parameter]]:
         yield "", value
 
 
+def _clashes(paths: Iterable[str], taken: set[str], prefix: str) -> bool:
+    """Whether a path has a name behind a prefix that another parameter has."""
+    return any(_joined(prefix, path) in taken for path in paths)
+
+
 def _joined(prefix: str, path: str) -> str:
-    return f"{prefix}.{path}" if path else prefix
+    return ".".join(filter(None, (prefix, path)))

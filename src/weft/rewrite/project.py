@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.rewrite.node import Block
+from weft.rewrite.numbered import numbered
 from weft.rewrite.sources import Source
 
 
@@ -34,9 +35,6 @@ class Project:
 
     def define(self, name: str) -> str:
         """A name for a function or class that no other one of the network has: the given one, or with a number."""
-        found, count = name, 0
-        while found in self._defined:
-            count += 1
-            found = f"{name}_{count}"
+        found = numbered(name, self._defined.__contains__)
         self._defined.add(found)
         return found

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.ops.table import TABLE, samples_of
 from weft import Tensor, ops
 from weft.autodiff.grad import grad
 from weft.core.dispatch import apply
@@ -111,12 +112,12 @@ def floats(value: Any) -> Any:
 def integer_attributes() -> list[Any]:
     """A sample for each attribute that its primitive declares as integers."""
     found = []
-    for primitive in Primitive.table.values():
+    for primitive in TABLE.values():
         annotations = primitive.implementation.__annotations__
         for name in primitive.attr_names:
             if annotations.get(name) not in ("int", "tuple[int, ...]"):
                 continue
-            for sample in primitive.sample_list():
+            for sample in samples_of(primitive.name):
                 if floats(sample.attrs.get(name)) != ():
                     if name in sample.attrs:
                         found.append(pytest.param(primitive, sample, name, id=f"{primitive.name}-{name}"))

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import weft
+from tests.ops.samples.values import Sample
 from tests.ops.table import SINGLE_PRECISION, TABLE, attrs_of, samples_of
 from weft import dtypes
 from weft.autodiff.backward import backward
 from weft.core.dispatch import apply
-from weft.core.primitive import IO, Primitive, Sample
+from weft.core.primitive import IO, Primitive
 from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor
 

@@ -18,12 +18,13 @@ import numpy as np
 import pytest
 
 import weft
+from tests.ops.samples.values import Sample
 from tests.ops.table import SINGLE_PRECISION, TABLE, attrs_of, samples_of
 from weft.autodiff.perhaps import settled
 from weft.autodiff.rules import apply_rule
 from weft.core import trace
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, wrap
 
 #: primitives whose gradient need not lie between the slopes, and why

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, data_of
 from weft.ops.logic import logical_and, logical_or
 from weft.ops.math import add
@@ -52,26 +52,14 @@ def _join(present: Any, value: Any, other_present: Any, other: Any) -> Any:
     return jnp.where(other_present, jnp.where(present, value + other, other), value)
 
 
-def _float(*values: float) -> Any:
-    return np.array(values, np.float32)
-
-
-def _samples(*values: Any) -> list[Sample]:
-    return [Sample(values, vmap=False)]
-
-
 #: the gradient, zeros where none arrives
 GATE: Primitive = Primitive(
-    "GateGradient",
-    _gate,
-    samples=lambda: _samples(np.array(True), _float(1.5, -2.0)),
-    derivative=lambda present, value, out, dout: (None, Perhaps(dout, present)),
+    "GateGradient", _gate, derivative=lambda present, value, out, dout: (None, Perhaps(dout, present))
 )
 #: the sum of those of two gradients that arrive; anything where none does
 JOIN: Primitive = Primitive(
     "JoinGradients",
     _join,
-    samples=lambda: _samples(np.array(True), _float(1.5, -2.0), np.array(True), _float(0.5, 3.0)),
     derivative=lambda present, value, other_present, other, out, dout: (
         None,
         Perhaps(dout, present),

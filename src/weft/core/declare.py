@@ -13,7 +13,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.dispatch import apply, binary_method, reflected_method
 from weft.core.operators import OPERATOR_CLASSES, Operator, spread_call
-from weft.core.primitive import PURE, Primitive, Sample
+from weft.core.primitive import PURE, Primitive
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 
@@ -44,7 +44,6 @@ def op(
     init: str = "",
     gradient: Callable[..., Any] | None = None,
     no_gradient: str = "",
-    samples: Sequence[Sample] | Callable[[], Sequence[Sample]] = (),
     effect: str = PURE,
     promotes: bool = False,
     commutative: bool = False,
@@ -69,7 +68,6 @@ def op(
             defaults, e.g. ``"keep_dims=False"``; the class is called with the remaining parameters.
         gradient: derivative rule, see `Primitive`.
         no_gradient: why there is no derivative.
-        samples: inputs for the tests.
         effect: see `Primitive`.
         promotes: see `Primitive`.
         commutative: see `Primitive`.
@@ -106,7 +104,6 @@ def op(
             promotes=promotes,
             commutative=commutative,
             elementwise=elementwise,
-            samples=samples,
             derivative=gradient,
             no_gradient=no_gradient,
             required=len(parameters.operands) - len(parameters.defaults),

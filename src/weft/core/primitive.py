@@ -6,8 +6,7 @@ import functools
 import hashlib
 import re
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from marshal import dumps, loads
 from typing import Any, ClassVar, Final
 
@@ -90,23 +89,6 @@ def _packable(value: Any) -> bool:
     return value.__class__ in _PACKABLE or (value.__class__ is tuple and all(map(_packable, value)))
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Inputs for which a primitive is tested in every mode.
-
-    Args:
-        inputs: NumPy arrays (or None) for the tensor operands.
-        attrs: static attributes by name.
-        differentiable: whether finite differences are meaningful at these inputs.
-        vmap: whether mapping over a leading axis is meaningful.
-    """
-
-    inputs: tuple[Any, ...]
-    attrs: dict[str, Any] = field(default_factory=dict)
-    differentiable: bool = True
-    vmap: bool = True
-
-
 class Primitive:
     """One computation that every mode knows by name.
 
@@ -120,7 +102,6 @@ class Primitive:
             becomes a tensor by itself.
         commutative: whether the operands may be swapped.
         elementwise: whether each output element depends on the same element of the operands only.
-        samples: inputs for the tests, or a function that returns them.
         derivative: ``rule(*inputs, out, dout, **attrs) -> gradients``, written with framework operations;
             None asks for the one that JAX derives from the implementation.
         no_gradient: why no derivative exists (integer result...), in place of a rule.
@@ -129,7 +110,7 @@ class Primitive:
 
     __slots__ = (
         "name", "implementation", "attr_names", "multiple", "effect", "promotes", "commutative", "elementwise",
-        "samples", "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
+        "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
         "packs", "asks", "known_as", "required", "conditional", "__weakref__",
     )  # fmt: skip
     table: ClassVar[dict[str, Primitive]] = {}
@@ -162,7 +143,6 @@ class Primitive:
         promotes: bool = False,
         commutative: bool = False,
         elementwise: bool = False,
-        samples: Sequence[Sample] | Callable[[], Sequence[Sample]] = (),
         derivative: Callable[..., Any] | None = None,
         no_gradient: str = "",
         register: bool = True,
@@ -178,7 +158,6 @@ class Primitive:
         self.promotes = promotes
         self.commutative = commutative
         self.elementwise = elementwise
-        self.samples = samples
         self.derivative = derivative
         self.no_gradient = no_gradient
         self.required = required
@@ -312,11 +291,6 @@ class Primitive:
             )
             for o in outputs
         )
-
-    def sample_list(self) -> list[Sample]:
-        """The declared samples as a list."""
-        samples = self.samples() if callable(self.samples) else self.samples
-        return list(samples)
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"

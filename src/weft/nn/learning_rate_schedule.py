@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared, flag, positive_int
@@ -35,13 +34,12 @@ def _step(value: Any) -> Any:
     return value.astype(jnp.float32)
 
 
-def _schedule(name: str, formula: Any, **attrs: Any) -> Primitive:
+def _schedule(name: str, formula: Any, *attrs: str) -> Primitive:
     """A schedule as one primitive of the step."""
     return Primitive(
         f"Schedule{name}",
         lambda step, **settings: formula(_step(step), **settings),
-        attr_names=tuple(attrs),
-        samples=[Sample((np.array(3),), attrs, differentiable=False)],
+        attr_names=attrs,
         no_gradient="a learning rate takes no part in gradients",
     )
 
@@ -77,13 +75,13 @@ def _warmup(step: Any, *, rate: float, steps: int) -> Any:
     return rate * jnp.minimum(step, steps) / steps
 
 
-_DECAY: dict[str, Any] = {"rate": 0.1, "decay": 0.9, "steps": 4, "stair": False}
-EXPONENTIAL = _schedule("ExponentialDecay", _exponential, **_DECAY)
-NATURAL = _schedule("NaturalExpDecay", _natural, **_DECAY)
-INVERSE = _schedule("InverseDecay", _inverse, **_DECAY)
-COSINE = _schedule("CosineDecay", _cosine, low=0.01, high=0.1, steps=4)
-POLYNOMIAL = _schedule("PolynomialDecay", _polynomial, rate=0.1, end=0.01, steps=4, power=2.0, again=False)
-WARMUP = _schedule("WarmUp", _warmup, rate=0.1, steps=4)
+_DECAY = ("rate", "decay", "steps", "stair")
+EXPONENTIAL = _schedule("ExponentialDecay", _exponential, *_DECAY)
+NATURAL = _schedule("NaturalExpDecay", _natural, *_DECAY)
+INVERSE = _schedule("InverseDecay", _inverse, *_DECAY)
+COSINE = _schedule("CosineDecay", _cosine, "low", "high", "steps")
+POLYNOMIAL = _schedule("PolynomialDecay", _polynomial, "rate", "end", "steps", "power", "again")
+WARMUP = _schedule("WarmUp", _warmup, "rate", "steps")
 
 
 def _rate(cell: str, what: str, value: Any) -> float:

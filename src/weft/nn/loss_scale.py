@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes
 from weft.autodiff.composite import HyperMap
 from weft.core.describing import shows
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import declared
@@ -44,22 +43,15 @@ def _next_scale(scale: Any, good_steps: Any, finite: Any, *, factor: float, wind
 
 
 _WHY = "a decision about the step"
-_A, _B, _SCALE = np.array([1.0, 2.0], np.float32), np.array([3.0, np.inf], np.float32), np.array(8.0, np.float32)
-ALL_FINITE = Primitive("AllFinite", _all_finite, no_gradient=_WHY, samples=[Sample((_A, _A)), Sample((_A, _B))])
-SELECT_MANY = Primitive(
-    "SelectMany", _select_many, multiple=True, samples=[Sample((np.array(False), _A, _A * 2, _A * 3, _A * 4))]
-)
-UNSCALE = Primitive("UnscaleGradients", _unscaled, multiple=True, samples=[Sample((_SCALE, _A, _A * 2))])
+ALL_FINITE = Primitive("AllFinite", _all_finite, no_gradient=_WHY)
+SELECT_MANY = Primitive("SelectMany", _select_many, multiple=True)
+UNSCALE = Primitive("UnscaleGradients", _unscaled, multiple=True)
 NEXT_SCALE = Primitive(
     "NextLossScale",
     _next_scale,
     attr_names=("factor", "window"),
     multiple=True,
     no_gradient=_WHY,
-    samples=[
-        Sample((_SCALE, np.array(n, np.int32), np.array(good)), {"factor": 2.0, "window": 3}, vmap=False)
-        for n, good in ((1, True), (2, True), (2, False))
-    ],
 )
 
 

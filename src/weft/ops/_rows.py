@@ -12,7 +12,6 @@ from typing import Any
 from weft.core.declare import op
 from weft.core.describing import told
 from weft.ops._rules import floating, operands
-from weft.ops._samples import pairs, unary
 
 
 def row(
@@ -36,7 +35,7 @@ def row(
         example: what the example prints, as an expression.
         printed: what that is.
         primitive: name of the primitive, by default `name` with a capital letter.
-        traits: what `op` is told; the samples are those of one operand by default.
+        traits: what `op` is told.
 
     Returns:
         The functional form.
@@ -49,7 +48,7 @@ def row(
     """
     compute.__module__ = module
     told(compute, name, f"{sentence}\n\nExample:\n    >>> print({example})\n    {printed}")
-    traits = {"method": name, "elementwise": True, "samples": unary(), **traits}
+    traits = {"method": name, "elementwise": True, **traits}
     return op(primitive or name.capitalize(), **traits)(compute)
 
 
@@ -83,10 +82,10 @@ def of_pairs(
         function: what it computes of the prepared operands.
         texts: see `row`.
         prepared: called with the name and the operands; gives those that are computed with.
-        traits: see `row`; the samples are pairs by default.
+        traits: see `row`.
     """
 
     def compute(input: Any, other: Any) -> Any:
         return function(*prepared(name, input, other))
 
-    return row(module, name, compute, *texts, **{"promotes": True, "samples": pairs(), **traits})
+    return row(module, name, compute, *texts, **{"promotes": True, **traits})

@@ -17,7 +17,6 @@ import numpy as np
 from weft import lazily
 from weft.core.describing import described
 from weft.ops._rows import row
-from weft.ops._samples import POSITIVE, unary
 from weft.ops.math import mul, sub
 from weft.ops.select import where
 
@@ -188,18 +187,18 @@ def _bessel(kind: str, compute: Callable[[Any], Any], *texts: str, **traits: Any
         method=(),
         classes=(),
         describe=_DESCRIBED,
-        **{"samples": unary(POSITIVE), **traits},
+        **traits,
     )
 
 
 bessel_j0 = _bessel(
     "j0", lambda v: _first_and_second(jnp.abs(v), 0, False), "The Bessel function of the first kind of order 0.",
-    "bessel_j0(Tensor([0.0]))", "[1.]", samples=unary(), gradient=lambda x, out, dout: (mul(-bessel_j1(x), dout),),
+    "bessel_j0(Tensor([0.0]))", "[1.]", gradient=lambda x, out, dout: (mul(-bessel_j1(x), dout),)
 )  # fmt: skip
 bessel_j1: Any = _bessel(
     "j1", lambda v: jnp.sign(v) * _first_and_second(jnp.abs(v), 1, False),
-    "The Bessel function of the first kind of order 1.", "bessel_j1(Tensor([0.0]))", "[0.]", samples=unary(),
-    gradient=lambda x, out, dout: (mul(sub(bessel_j0(x), _over(out, x, 0.5)), dout),),
+    "The Bessel function of the first kind of order 1.", "bessel_j1(Tensor([0.0]))", "[0.]",
+    gradient=lambda x, out, dout: (mul(sub(bessel_j0(x), _over(out, x, 0.5)), dout),)
 )  # fmt: skip
 bessel_y0 = _bessel(
     "y0", lambda v: _of_positive(v, 0),

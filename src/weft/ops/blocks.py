@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from weft.core.declare import op
 from weft.core.describing import shows
-from weft.ops._samples import one
 
 __all__ = ["depth_to_space", "space_to_depth"]
-
-_WIDE = np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4) / 8
-_DEEP = np.arange(32, dtype=np.float32).reshape(1, 8, 2, 2) / 8
 
 
 def _check(name: str, input: Any, block_size: int) -> None:
@@ -23,7 +17,7 @@ def _check(name: str, input: Any, block_size: int) -> None:
         raise ValueError(f"{name}: block_size must be at least 2, not {block_size}")
 
 
-@op("DepthToSpace", init="block_size", samples=one(_DEEP, block_size=2))
+@op("DepthToSpace", init="block_size")
 @shows("depth_to_space(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2)", "[[[[1 2]\n   [3 4]]]]")
 def depth_to_space(input: Any, *, block_size: int) -> Any:
     """Make blocks of pixels of channels.
@@ -47,7 +41,7 @@ def depth_to_space(input: Any, *, block_size: int) -> Any:
     return blocks.reshape(count, kept, height * block_size, width * block_size)
 
 
-@op("SpaceToDepth", init="block_size", samples=one(_WIDE, block_size=2))
+@op("SpaceToDepth", init="block_size")
 @shows("space_to_depth(Tensor([[[[1, 2], [3, 4]]]]), 2).shape", "(1, 4, 1, 1)")
 def space_to_depth(input: Any, *, block_size: int) -> Any:
     """Make channels of blocks of pixels.

@@ -16,10 +16,9 @@ from weft import dtypes
 from weft.core.describing import Described
 from weft.core.dispatch import apply
 from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 from weft.ops import across
-from weft.ops._samples import A
 from weft.ops.across import REDUCTIONS, ReduceOp
 from weft.parallel.groups import Group
 from weft.parallel.processes import attending, processes
@@ -45,8 +44,7 @@ def _alone(name: str, multiple: bool = False) -> Primitive:
     def kept(*xs: Any) -> Any:
         return xs if multiple else xs[0]
 
-    inputs = (A, np.array([2.0, 3.0], np.float32)) if multiple else (A,)
-    return Primitive(name, kept, multiple=multiple, samples=[Sample(inputs)])
+    return Primitive(name, kept, multiple=multiple)
 
 
 _ALL_REDUCE: Final = _alone("AllReduce")

@@ -14,7 +14,6 @@ from weft.core.dispatch import apply, binary_method
 from weft.core.tensor import Tensor
 from weft.ops._rows import of_one, of_pairs
 from weft.ops._rules import operands, tensor
-from weft.ops._samples import DIVISORS, INTEGERS, A, one, unary
 from weft.ops.logic import logical_not
 
 __all__ = [
@@ -62,7 +61,6 @@ greater_equal = _ordering(
     "ApproximateEqual",
     init="tolerance=1e-05",
     no_gradient=_WHY,
-    samples=one(A, A + np.float32(1e-6), tolerance=1e-5),
 )
 @shows("approximate_equal(Tensor([1.0]), Tensor([1.5]), 1.0)", "[ True]")
 def approximate_equal(x: Any, y: Any, *, tolerance: float = 1e-5) -> Any:
@@ -71,14 +69,7 @@ def approximate_equal(x: Any, y: Any, *, tolerance: float = 1e-5) -> Any:
     return jnp.abs(x - y) < tolerance if x.dtype != bool else x == y
 
 
-@op(
-    "IsClose",
-    init="rtol=1e-05, atol=1e-08, equal_nan=True",
-    method="isclose",
-    no_gradient=_WHY,
-    samples=one(A, A + np.float32(1e-6), rtol=1e-5, atol=1e-8, equal_nan=False),
-    promotes=True,
-)
+@op("IsClose", init="rtol=1e-05, atol=1e-08, equal_nan=True", method="isclose", no_gradient=_WHY, promotes=True)
 @shows("isclose(Tensor([1.0, 2.0]), Tensor([1.0, 2.1]))", "[ True False]")
 def isclose(input: Any, other: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether ``abs(input - other) <= atol + rtol * abs(other)``."""
@@ -117,7 +108,7 @@ isfinite = _kind(
 )  # fmt: skip
 
 
-@op("FloatStatus", no_gradient=_WHY, samples=unary(A, np.array([1.0, np.inf], np.float32)))
+@op("FloatStatus", no_gradient=_WHY)
 def _float_status(input: Any) -> Any:
     """Whether any element is NaN or infinite, as 1.0 or 0.0: ``FloatStatus()(x)``, of shape (1,)."""
     return jnp.any(~jnp.isfinite(input)).reshape(1).astype(jnp.float32)
@@ -137,7 +128,7 @@ isreal = _kind(
 )  # fmt: skip
 
 
-@op("IsIn", classes=(), no_gradient=_WHY, samples=one(INTEGERS, DIVISORS))
+@op("IsIn", classes=(), no_gradient=_WHY)
 @shows("isin(Tensor([1, 2, 3]), Tensor([2, 5]))", "[False  True False]")
 def isin(elements: Any, test_elements: Any) -> Any:
     """Whether each element occurs in another tensor."""
@@ -177,7 +168,7 @@ Tensor.__eq__ = _equality(equal.primitive, False)  # type: ignore[method-assign]
 Tensor.__ne__ = _equality(not_equal.primitive, True)  # type: ignore[method-assign]
 
 
-@op("EqualCount", no_gradient="a number of elements", samples=one(INTEGERS, DIVISORS))
+@op("EqualCount", no_gradient="a number of elements")
 def _equal_count(x: Any, y: Any) -> Any:
     """The number of places where two tensors are equal, of their type and shape (1,): ``EqualCount()(x, y)``."""
     if x.shape != y.shape:
@@ -185,7 +176,7 @@ def _equal_count(x: Any, y: Any) -> Any:
     return jnp.sum(x == y).astype(x.dtype).reshape(1)
 
 
-@op("InTopK", init="k", no_gradient=_WHY, samples=one(A, np.array([2, 0], np.int32), k=1))
+@op("InTopK", init="k", no_gradient=_WHY)
 def _in_top_k(x1: Any, x2: Any, *, k: int) -> Any:
     """Whether the score of a class is among the `k` best of its row: ``InTopK(k)(scores, classes)``.
 

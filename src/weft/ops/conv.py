@@ -7,13 +7,12 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from weft._jax_compat import PRECISION_OF_CONVOLUTIONS
 from weft.core.declare import as_operator, freeze, operator_class
 from weft.core.describing import described, shows, told
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops._rules import promoted
@@ -62,19 +61,10 @@ def _with_bias(out: Any, bias: Any, data_format: str) -> Any:
     return out + bias.reshape(shape).astype(out.dtype)
 
 
-def _conv_samples() -> list[Sample]:
-    generator = np.random.default_rng(0)
-    x = generator.standard_normal((2, 4, 5, 5)).astype(np.float32)
-    w = generator.standard_normal((6, 2, 3, 3)).astype(np.float32)
-    attrs = {"stride": (2, 1), "padding": ((1, 1), (0, 2)), "dilation": (1, 2), "groups": 2, "data_format": "NCHW"}
-    return [Sample((x, w, generator.standard_normal(6).astype(np.float32)), attrs)]
-
-
 CONVOLUTION = Primitive(
     "Convolution",
     _convolution,
     attr_names=("stride", "padding", "dilation", "groups", "data_format"),
-    samples=_conv_samples,
 )
 
 
@@ -116,19 +106,10 @@ def _transposed(
     return out if bias is None else _with_bias(out, bias, "NCHW")
 
 
-def _transposed_samples() -> list[Sample]:
-    generator = np.random.default_rng(0)
-    x = generator.standard_normal((2, 4, 3, 3)).astype(np.float32)
-    w = generator.standard_normal((4, 3, 3, 2)).astype(np.float32)
-    attrs = {"stride": (2, 1), "padding": ((1, 0), (0, 1)), "output_padding": (1, 0), "dilation": (1, 2), "groups": 2}
-    return [Sample((x, w, None), attrs)]
-
-
 TRANSPOSED = Primitive(
     "ConvolutionTranspose",
     _transposed,
     attr_names=("stride", "padding", "output_padding", "dilation", "groups"),
-    samples=_transposed_samples,
 )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op, operator_class
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, ints, lists, one_of
 from weft.ops._rules import numbers
@@ -119,9 +118,6 @@ def Histogram(x: Tensor, *, bins: int = 100, min: float = 0.0, max: float = 0.0)
     "FixedWidthHistogram",
     classes=(),
     no_gradient="counts",
-    samples=lambda: [
-        Sample((np.array([0.5, -1.0, 2.5], np.float32), np.array([0.0, 2.0], np.float32)), {"nbins": 4}, vmap=False)
-    ],
 )
 def _histogram_fixed(x: Any, range: Any, *, nbins: int) -> Any:
     """Counts of elements in bins of equal width, the outer ones open."""

@@ -13,13 +13,11 @@ from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
 from weft.core.dispatch import apply
-from weft.core.primitive import Sample
 from weft.core.run_number import whole
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops._checks import one_of
 from weft.ops._rules import numbers, tensor
-from weft.ops._samples import one
 from weft.ops.elementwise import make_complex
 from weft.ops.joining import stack
 from weft.ops.shape import FULL, broadcast_to, expand_dims, reshape
@@ -167,7 +165,6 @@ def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Any:
     "Arange",
     classes=(),
     no_gradient="a constant",
-    samples=one(np.float32(1), np.float32(0.5), size=4, vmap=False, differentiable=False),
 )
 def _arange(start: Any, step: Any, *, size: int) -> Any:
     """`size` numbers from `start`, by `step`."""
@@ -226,7 +223,7 @@ def range(start: Any, end: Any, step: Any = 1, maxlen: int = 1000000) -> Any:
     return arange(start, end, step, dtype=kinds[0] if kinds else None)
 
 
-@op("LinSpace", classes=(), samples=one(np.float32(1), np.float32(2), num=4, vmap=False))
+@op("LinSpace", classes=())
 def _linspace(start: Any, stop: Any, *, num: int) -> Any:
     """`num` numbers from `start` to `stop`, both included."""
     kind = jnp.result_type(start, stop)
@@ -263,7 +260,6 @@ def logspace(start: Any, end: Any, steps: Any, base: float = 10, *, dtype: Any =
     "Eye",
     classes=(),
     no_gradient="a constant",
-    samples=lambda: [Sample((), {"n": 2, "m": 3, "dtype": dtypes.float32}, False, False)],
 )
 def _eye(*, n: int, m: int, dtype: Any) -> Any:
     """Ones on the main diagonal, zeros elsewhere."""

@@ -10,9 +10,7 @@ from jax import lax
 
 from weft.core.declare import op
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.ops._rules import one_axis, tensor
-from weft.ops._samples import A
 from weft.ops.joining import concat
 from weft.ops.reduce import counting, reduce_sum
 from weft.ops.shape import reshape
@@ -20,14 +18,6 @@ from weft.ops.shape import reshape
 __all__ = [
     "cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "trapz", "diff",
 ]  # fmt: skip
-
-
-def _cumulative_samples() -> list[Sample]:
-    return [
-        Sample((A,), {"axis": 1, "exclusive": False, "reverse": False}),
-        Sample((A,), {"axis": 0, "exclusive": True, "reverse": False}),
-        Sample((A,), {"axis": -1, "exclusive": False, "reverse": True}),
-    ]
 
 
 def _running(step: Any, unit: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
@@ -41,13 +31,13 @@ def _running(step: Any, unit: Any, x: Any, axis: Any, exclusive: bool, reverse: 
     return jnp.flip(result, axis) if reverse else result
 
 
-@op("CumSum", init="exclusive=False, reverse=False", samples=_cumulative_samples)
+@op("CumSum", init="exclusive=False, reverse=False")
 def _cumsum(x: Any, *, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
     """Running sum along an axis."""
     return _running(jnp.cumsum, 0, x, axis, exclusive, reverse)
 
 
-@op("CumProd", init="exclusive=False, reverse=False", samples=_cumulative_samples)
+@op("CumProd", init="exclusive=False, reverse=False")
 def _cumprod(x: Any, *, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
     """Running product along an axis."""
     return _running(jnp.cumprod, 1, x, axis, exclusive, reverse)
@@ -77,14 +67,14 @@ def _running_extreme(better: Any, x: Any, axis: int) -> Any:
     return jnp.take_along_axis(x, index, axis=axis), index
 
 
-@op("Cummax", init="axis", multiple=True, samples=lambda: [Sample((A,), {"axis": 1})])
+@op("Cummax", init="axis", multiple=True)
 @shows("*cummax(Tensor([1, 3, 2]), 0)", "[1 3 3] [0 1 1]")
 def cummax(input: Any, *, axis: int) -> Any:
     """Running maximum along an axis and its position."""
     return _running_extreme(jnp.greater_equal, input, axis)
 
 
-@op("Cummin", init="axis", multiple=True, samples=lambda: [Sample((A,), {"axis": 1})])
+@op("Cummin", init="axis", multiple=True)
 @shows("*cummin(Tensor([3, 1, 2]), 0)", "[3 1 1] [0 1 1]")
 def cummin(input: Any, *, axis: int) -> Any:
     """Running minimum along an axis and its position (int32, other than that of `cummax`)."""
@@ -92,7 +82,7 @@ def cummin(input: Any, *, axis: int) -> Any:
     return values, positions.astype(jnp.int32)
 
 
-@op("LogCumSumExp", classes=(), samples=lambda: [Sample((A,), {"axis": 1})])
+@op("LogCumSumExp", classes=())
 @shows("logcumsumexp(Tensor([1000.0]), 0)", "[1000.]")
 def logcumsumexp(input: Any, *, axis: int) -> Any:
     """Logarithm of the running sum of exponentials along an axis."""

@@ -10,26 +10,19 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import one_of
-from weft.ops._samples import one
-from weft.ops.random import _key_of, _with_operands
+from weft.ops.random import _key_of, _random
 
 __all__ = [
     "bounding_box_decode", "bounding_box_encode", "check_valid", "iou", "nms_with_mask", "random_choice_with_mask",
     "roi_align",
 ]  # fmt: skip
 
-_ANCHORS = np.array([[0, 0, 10, 10], [5, 5, 15, 20], [1, 2, 3, 4]], np.float32)
-_BOXES = np.array([[1, 0, 5, 6], [6, 6, 12, 18], [2, 2, 2.5, 3]], np.float32)
-_DELTAS = np.array([[0.1, -0.2, 0.3, 0.25], [-0.3, 0.2, -0.1, 0.4], [0.0, 0.1, 0.2, -0.3]], np.float32)
-_CODING: dict[str, Any] = {"means": (0.0, 0.1, 0.2, 0.3), "stds": (0.5, 1.0, 0.25, 1.0)}
 _CODING_INIT = "means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)"
 
 
@@ -54,7 +47,7 @@ def _overlaps(first: Any, second: Any, extra: float) -> tuple[Any, Any, Any]:
     return size[..., 0] * size[..., 1], areas[0][:, None], areas[1][None, :]
 
 
-@op("IOU", init="mode='iou'", samples=lambda: [Sample((_ANCHORS, _BOXES), {"mode": m}, False) for m in ("iou", "iof")])
+@op("IOU", init="mode='iou'")
 @shows("iou(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 3.0]]))", "[[0.5]]")
 def iou(anchor_boxes: Any, gt_boxes: Any, *, mode: str = "iou") -> Any:
     """How much each two boxes overlap.
@@ -77,7 +70,7 @@ def iou(anchor_boxes: Any, gt_boxes: Any, *, mode: str = "iou") -> Any:
     return both / (truth + anchors - both if mode == "iou" else truth)
 
 
-@op("BoundingBoxEncode", init=_CODING_INIT, samples=one(_ANCHORS, _BOXES, **_CODING))
+@op("BoundingBoxEncode", init=_CODING_INIT)
 @shows("bounding_box_encode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[1.0, 0.0, 2.0, 1.0]]))", "[[0.5 0.  0.  0. ]]")
 def bounding_box_encode(
     anchor_box: Any,
@@ -107,7 +100,6 @@ def bounding_box_encode(
 @op(
     "BoundingBoxDecode",
     init=f"max_shape, {_CODING_INIT}, wh_ratio_clip=0.016",
-    samples=one(_ANCHORS, _DELTAS, max_shape=(30, 40), wh_ratio_clip=0.016, **_CODING),
 )
 @shows("bounding_box_decode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.5, 0.0, 0.0, 0.0]]), (9, 9))", "[[1. 0. 2. 1.]]")
 def bounding_box_decode(
@@ -151,7 +143,6 @@ def bounding_box_decode(
 @op(
     "CheckValid",
     no_gradient="bool result",
-    samples=one(_ANCHORS, np.array([16, 20, 1], np.float32), differentiable=False),
 )
 @shows("check_valid(Tensor([[0.0, 0.0, 4.0, 4.0]]), Tensor([5.0, 5.0, 1.0]))", "[ True]")
 def check_valid(bboxes: Any, img_metas: Any) -> Any:
@@ -172,15 +163,11 @@ def check_valid(bboxes: Any, img_metas: Any) -> Any:
     return inside & (bboxes[:, 2] <= columns - 1) & (bboxes[:, 3] <= rows - 1)
 
 
-_SCORED = np.array([[0, 0, 10, 10, 0.6], [1, 1, 11, 11, 0.7], [20, 20, 30, 30, 0.5], [0, 0, 9, 9, 0.65]], np.float32)
-
-
 @op(
     "NMSWithMask",
     init="iou_threshold=0.5",
     multiple=True,
     no_gradient="a choice of boxes",
-    samples=one(_SCORED, iou_threshold=0.5, differentiable=False),
 )
 @shows("nms_with_mask(Tensor([[0.0, 0.0, 2.0, 2.0, 0.5], [0.0, 0.0, 2.0, 2.0, 0.75]]))[2]", "[ True False]")
 def nms_with_mask(bboxes: Any, *, iou_threshold: float = 0.5) -> Any:
@@ -207,7 +194,7 @@ def nms_with_mask(bboxes: Any, *, iou_threshold: float = 0.5) -> Any:
     return ordered, jnp.arange(count, dtype=jnp.int32), kept
 
 
-@_with_operands("ChoiceWithMask", np.array([[True, False], [True, True]]), count=4)
+@_random("ChoiceWithMask")
 def _choice(key: Any, mask: Any, *, count: int) -> Any:
     """Flat positions of chosen elements that are true, in random order; -1 where there are not enough."""
     flat = mask.reshape(-1)
@@ -247,7 +234,6 @@ def random_choice_with_mask(input_x: Tensor, count: int = 256, seed: int = 0, se
     classes=(),
     multiple=True,
     no_gradient="integer result",
-    samples=one(np.array([3, 0, -1]), shape=(2, 2), differentiable=False),
 )
 def _positions(flat: Any, *, shape: tuple[int, ...]) -> Any:
     """Positions in a shape of flat ones, and whether they are at least 0."""
@@ -261,23 +247,10 @@ def _image_bounds(features: Any, rois: Any, *_: Any) -> None:
         check_bounds(rois[:, 0].astype("int64"), features.shape[0], "roi_align: there is no image {}", least=0)
 
 
-_MAP = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6) / 4
-_ROIS = np.array([[0, 1, 1, 8, 10], [0, 0, 2, 3, 3]], np.float32)
-
-
 @op(
     "ROIAlign",
     init="pooled_height, pooled_width, spatial_scale, sample_num=2, roi_end_mode=1",
     bounds=_image_bounds,
-    samples=lambda: [
-        Sample(
-            (_MAP, _ROIS),
-            {"pooled_height": 2, "pooled_width": 3, "spatial_scale": 0.5, "sample_num": 2, "roi_end_mode": mode},
-            False,
-            False,
-        )
-        for mode in (0, 1)
-    ],
 )
 def roi_align(
     features: Any,

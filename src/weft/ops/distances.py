@@ -10,12 +10,10 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import op
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import float_tensors, floats, ints, tensors
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import one_axis, operands
-from weft.ops._samples import A, B
 from weft.ops.math import maximum
 from weft.ops.matmul import matmul
 from weft.ops.reduce import reduce_sum
@@ -23,7 +21,7 @@ from weft.ops.reduce import reduce_sum
 __all__ = ["bidense", "combinations", "cosine_similarity", "dist", "pdist"]
 
 
-@op("DistanceOfOrder", classes=(), samples=lambda: [Sample((A, B), {"p": p}) for p in (1.0, 2.0, 3.0)])
+@op("DistanceOfOrder", classes=())
 def _distance(a: Any, b: Any, *, p: float) -> Any:
     """The norm of a difference."""
     a, b = operands("dist", a, b)
@@ -54,7 +52,7 @@ def dist(input: Any, other: Any, p: int = 2) -> Any:
     return _distance(input, other, float(p))
 
 
-@op("PairwiseDistances", classes=(), samples=lambda: [Sample((A.T.copy(),), {"p": p}) for p in (1.0, 2.0, 3.0)])
+@op("PairwiseDistances", classes=())
 def _pdist(x: Any, *, p: float) -> Any:
     """Distances of all pairs of rows."""
     first, second = np.triu_indices(x.shape[0], 1)
@@ -109,7 +107,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any
     return reduce_sum(x1 * x2, axis) / maximum(lengths, eps)
 
 
-@op("LengthOfVectors", classes=(), samples=lambda: [Sample((A,), {"axis": -1}), Sample((A,), {"axis": -2})])
+@op("LengthOfVectors", classes=())
 def _length(x: Any, *, axis: int) -> Any:
     """The lengths of vectors along an axis."""
     return vector_norm(x, 2, (axis,))

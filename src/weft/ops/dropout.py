@@ -13,7 +13,7 @@ from weft import dtypes
 from weft.core.declare import as_operator, freeze, operator_class
 from weft.core.describing import shows, told
 from weft.core.dispatch import apply
-from weft.core.primitive import RANDOM, Primitive, Sample
+from weft.core.primitive import RANDOM, Primitive
 from weft.core.tensor import Tensor
 from weft.ops._checks import tensors
 from weft.ops._rules import tensor
@@ -35,17 +35,12 @@ def _masked(x: Any, mask: Any, *, p: float) -> Any:
     return jnp.where(mask, x * scale, jnp.zeros((), x.dtype))
 
 
-_X = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]], np.float32)
-_MASKED = Primitive("DropoutApply", _masked, attr_names=("p",), samples=[Sample((_X, _X > 0), {"p": 0.25})])
+_MASKED = Primitive("DropoutApply", _masked, attr_names=("p",))
 DROPOUT = Primitive(
     "DropoutWithKey",
     _dropout,
     attr_names=("p", "mask_rank"),
     multiple=True,
-    samples=[
-        Sample((_X, np.array([3, 5], np.uint32)), {"p": 0.5, "mask_rank": 2}, vmap=False),
-        Sample((_X, np.array([3, 5], np.uint32)), {"p": 0.5, "mask_rank": 1}, vmap=False),
-    ],
     derivative=lambda x, key, out, dout, *, p, mask_rank: (apply(_MASKED, (dout[0], out[1]), (p,)),),
 )
 
@@ -120,12 +115,10 @@ _GENERATE = Primitive(
     attr_names=("shape", "keep_prob"),
     effect=RANDOM,
     no_gradient="random numbers",
-    samples=[Sample((np.array([3, 5], np.uint32),), {"shape": (2, 3), "keep_prob": 0.5}, False, False)],
 )
 _BY_BITS = Primitive(
     "DropoutByBits",
     _by_bits,
-    samples=[Sample((_X, np.array([0b101101] + [0] * 15, np.uint8), np.float32(0.5)), {}, False)],
 )
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from weft import dtypes
@@ -15,7 +14,6 @@ from weft.core.describing import shows
 from weft.ops._kinks import direction, magnitude
 from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating
-from weft.ops._samples import POSITIVE, UNIT, A, one, positive, unary
 from weft.ops.math import mul, real_div, square, typed_div
 
 __all__ = [
@@ -50,7 +48,7 @@ signbit = _of_floats(
 )  # fmt: skip
 
 
-@op("CopySign", classes=(), method="copysign", samples=one(POSITIVE, A), promotes=True, elementwise=True)
+@op("CopySign", classes=(), method="copysign", promotes=True, elementwise=True)
 @shows("copysign(Tensor([1.0, -2.0]), Tensor([-1.0, 1.0]))", "[-1.  2.]")
 def copysign(x: Any, other: Any) -> Any:
     """The magnitude of `x` with the sign of `other`."""
@@ -67,30 +65,26 @@ exp2 = _of_floats("exp2", jnp.exp2, "2 to the power of each element.", "exp2(Ten
 expm1 = _of_floats("expm1", jnp.expm1, "``exp(x) - 1``, precise near zero.", "expm1(Tensor([0.0]))", "[0.]")
 log = _of_floats(
     "log", jnp.log, "Natural logarithm of each element.", "log(Tensor([1.0]))", "[0.]",
-    gradient=lambda x, out, dout: (real_div(dout, x),), samples=positive(),
+    gradient=lambda x, out, dout: (real_div(dout, x),),
 )  # fmt: skip
-log1p = _of_floats(
-    "log1p", jnp.log1p, "``log(1 + x)``, precise near zero.", "log1p(Tensor([0.0]))", "[0.]", samples=positive()
-)
+log1p = _of_floats("log1p", jnp.log1p, "``log(1 + x)``, precise near zero.", "log1p(Tensor([0.0]))", "[0.]")
 log2 = _of_floats(
     "log2", jnp.log2, "Logarithm to base 2 of each element.", "log2(Tensor([8.0]))", "[3.]",
-    classes=(), samples=positive(),
+    classes=(),
 )  # fmt: skip
 log10 = _of_floats(
     "log10", jnp.log10, "Logarithm to base 10 of each element.", "log10(Tensor([100.0]))", "[2.]",
-    classes=(), samples=positive(),
+    classes=(),
 )  # fmt: skip
 sqrt = _row(
     "sqrt", lambda x: jnp.sqrt(floating(x)), "Square root of each element.", "sqrt(Tensor([4.0, 9.0]))", "[2. 3.]",
-    gradient=lambda x, out, dout: (real_div(dout, mul(out, 2)),), samples=positive(),
+    gradient=lambda x, out, dout: (real_div(dout, mul(out, 2)),),
 )  # fmt: skip
 rsqrt = _of_floats(
     "rsqrt", lax.rsqrt, "One divided by the square root of each element.", "rsqrt(Tensor([4.0]))", "[0.5]",
-    gradient=lambda x, out, dout: (mul(mul(dout, -0.5), mul(out, square(out))),), samples=positive(),
+    gradient=lambda x, out, dout: (mul(mul(dout, -0.5), mul(out, square(out))),),
 )  # fmt: skip
-cbrt = _of_floats(
-    "cbrt", jnp.cbrt, "Cube root of each element.", "cbrt(Tensor([8.0]))", "[2.]", classes=(), samples=positive()
-)
+cbrt = _of_floats("cbrt", jnp.cbrt, "Cube root of each element.", "cbrt(Tensor([8.0]))", "[2.]", classes=())
 floor = _row(
     "floor", lambda input: jnp.floor(input).astype(input.dtype), "Round each element down.",
     "floor(Tensor([1.7, -1.2]))", "[ 1. -2.]", no_gradient="piecewise constant",
@@ -105,7 +99,7 @@ trunc = _row(
 )  # fmt: skip
 
 
-@op("Round", classes=(), no_gradient="piecewise constant", samples=unary(decimals=0), elementwise=True)
+@op("Round", classes=(), no_gradient="piecewise constant", elementwise=True)
 @shows("round(Tensor([1.5, 2.5]))", "[2. 2.]")
 def round(input: Any, *, decimals: int = 0) -> Any:
     """Round each element to a number of decimals, halves to even."""
@@ -124,7 +118,7 @@ def frac(x: Any) -> Any:
     return mul(x.astype(dtypes.int64), 0) if x.dtype is dtypes.bool_ else x - trunc(x)
 
 
-@op("Logit", method="logit", init="eps=-1.0", samples=one(np.abs(UNIT), eps=-1.0))
+@op("Logit", method="logit", init="eps=-1.0")
 @shows("logit(Tensor([0.5]))", "[0.]")
 def logit(input: Any, *, eps: float | None = None) -> Any:
     """``log(x / (1 - x))``; with `eps`, elements are first brought into [eps, 1 - eps]."""
@@ -148,7 +142,6 @@ rad2deg = _row(
     "NanToNum",
     init="nan=0.0, posinf=None, neginf=None",
     method="nan_to_num",
-    samples=one(A, nan=0.0, posinf=None, neginf=None),
 )
 @shows('nan_to_num(Tensor([float("nan"), 1.0]))', "[0. 1.]")
 def nan_to_num(
@@ -168,7 +161,7 @@ def nan_to_num(
     return jnp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-@op("Frexp", classes=(), multiple=True, no_gradient="splits the representation", samples=unary(), elementwise=True)
+@op("Frexp", classes=(), multiple=True, no_gradient="splits the representation", elementwise=True)
 def frexp(input: Any) -> Any:
     """Mantissa in [0.5, 1) and exponent of each element.
 
@@ -182,28 +175,21 @@ def frexp(input: Any) -> Any:
 
 # -- complex numbers -----------------------------------------------------------------------------------------
 
-_COMPLEX = A.astype(np.complex64) + 1j * POSITIVE
-
-
 real = _of_one(
     "real", jnp.real, "Real part of each element.", "real(Tensor([1 + 2j]))", "[1.]",
-    samples=one(_COMPLEX, differentiable=False),
 )  # fmt: skip
 imag = _of_one(
     "imag", jnp.imag, "Imaginary part of each element.", "imag(Tensor([1 + 2j]))", "[2.]",
-    samples=one(_COMPLEX, differentiable=False),
 )  # fmt: skip
 conj: Any = _of_one(
     "conj", jnp.conj, "Complex conjugate of each element.", "conj(Tensor([1 + 2j]))", "[1.-2.j]",
-    samples=one(_COMPLEX, differentiable=False),
 )  # fmt: skip
 angle = _of_one(
     "angle", jnp.angle, "Angle of each complex element, in radians.", "angle(Tensor([1 + 0j]))", "[0.]",
-    samples=one(_COMPLEX, differentiable=False),
 )  # fmt: skip
 
 
-@op("Complex", classes=("Complex",), samples=one(A, POSITIVE, differentiable=False), elementwise=True)
+@op("Complex", classes=("Complex",), elementwise=True)
 def make_complex(real: Any, imag: Any) -> Any:
     """Complex numbers of real and imaginary parts."""
     return lax.complex(floating(real), floating(imag))

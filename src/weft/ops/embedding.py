@@ -6,12 +6,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.run_number import shown, whole
 from weft.core.tensor import Tensor
 from weft.ops._kinks import vector_norm
@@ -20,12 +18,7 @@ from weft.ops._rules import promoted, wide
 __all__ = ["embedding", "embedding_lookup", "one_hot"]
 
 
-def _one_hot_samples() -> list[Sample]:
-    on, off = np.array(2.0, np.float32), np.array(-1.0, np.float32)
-    return [Sample((np.array([[0, 2], [1, 5]]), on, off), {"depth": 3, "axis": -1})]
-
-
-@op("OneHotValues", classes=(), samples=_one_hot_samples)
+@op("OneHotValues", classes=())
 def _one_hot(indices: Any, on_value: Any, off_value: Any, *, depth: int, axis: int) -> Any:
     on_value, off_value = promoted(on_value, off_value)
     axis = axis % (indices.ndim + 1)
@@ -68,12 +61,7 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0, 
 operator_class("OneHot", one_hot, "axis=-1")
 
 
-def _embedding_samples() -> list[Sample]:
-    table = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.float32)
-    return [Sample((np.array([[0, 2], [1, 1]]), table), {"padding_idx": None, "offset": 0}, vmap=False)]
-
-
-@op("EmbeddingRows", classes=(), samples=_embedding_samples)
+@op("EmbeddingRows", classes=())
 def _embedding(input: Any, weight: Any, *, padding_idx: int | None, offset: int | None) -> Any:
     """Rows of a table; the row `padding_idx` gets no gradient.
 
@@ -132,7 +120,7 @@ def embedding(
     return found
 
 
-@op("ClipRows", classes=(), samples=[Sample((np.array([[3.0, 4.0], [0.3, 0.4]], np.float32),), {"max_norm": 1.0})])
+@op("ClipRows", classes=())
 def _clip_rows(x: Any, *, max_norm: float, norm_type: float = 2.0) -> Any:
     norm = vector_norm(x, norm_type, (-1,), True)
     return x * jnp.where(norm > max_norm, max_norm / (norm + 1e-7), 1.0).astype(x.dtype)

@@ -7,12 +7,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, ints, tensors
 from weft.ops.create import zeros
@@ -103,18 +101,6 @@ def moe_token_unpermute(
 # -- products ------------------------------------------------------------------------------------------------------
 
 
-def _samples() -> list[Sample]:
-    random = np.random.default_rng(0)
-    x, w = (random.standard_normal(shape).astype(np.float32) for shape in ((5, 3), (3, 3, 2)))
-    return [Sample((x, w, np.array([2, 0, 2], np.int32)), {}, vmap=False)]
-
-
-def _outer_samples() -> list[Sample]:
-    random = np.random.default_rng(1)
-    x, y = (random.standard_normal(shape).astype(np.float32) for shape in ((5, 3), (5, 2)))
-    return [Sample((x, y, np.array([2, 0, 2], np.int32)), {}, vmap=False)]
-
-
 def _inside(x: Any, counts: Any) -> Any:
     """Rows that belong to a group; the others as 0."""
     rows = jnp.arange(x.shape[0]) < jnp.sum(counts)
@@ -129,7 +115,6 @@ def _inside(x: Any, counts: Any) -> Any:
         _grouped_outer(x, dout, counts),
         None,
     ),
-    samples=_samples,
 )
 def _grouped_product(x: Any, weight: Any, counts: Any) -> Any:
     """Products of rows with matrices, so many rows with each; rows beyond give 0."""
@@ -144,7 +129,6 @@ def _grouped_product(x: Any, weight: Any, counts: Any) -> Any:
         _grouped_product(x, dout, counts),
         None,
     ),
-    samples=_outer_samples,
 )
 def _grouped_outer(x: Any, y: Any, counts: Any) -> Any:
     """For each group of rows the sum of their outer products: (groups, columns of x, columns of y)."""

@@ -11,11 +11,9 @@ import numpy as np
 from weft import dtypes, lazily
 from weft.core.declare import op
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, one_of, tensors
 from weft.ops._rules import floating, numbers, one_axis
-from weft.ops._samples import one
 from weft.ops.create import eye
 from weft.ops.gather import gather
 from weft.ops.linalg import qr, triangular_solve
@@ -33,9 +31,6 @@ __all__ = [
     "geqrf", "lstsq", "lu_unpack", "matrix_diag", "matrix_diag_part", "matrix_norm", "matrix_set_diag", "orgqr",
     "ormqr",
 ]  # fmt: skip
-
-_TALL = np.array([[3.0, 1.0], [0.25, 2.0], [0.75, 0.5]], np.float32)
-_TAU = np.array([1.25, 1.5], np.float32)
 
 
 def _a_matrix(name: str, what: str, value: Any, least: int = 2) -> Tensor:
@@ -62,7 +57,7 @@ def geqrf(input: Any) -> Any:
     return _geqrf(_a_matrix("geqrf", "the input", input))
 
 
-@op("HouseholderFactors", classes=(), multiple=True, no_gradient="LAPACK's reflections", samples=one(_TALL))
+@op("HouseholderFactors", classes=(), multiple=True, no_gradient="LAPACK's reflections")
 def _geqrf(x: Any) -> Any:
     """Upper triangle and reflections of a QR decomposition, and the coefficients of the reflections."""
     x = floating(x)
@@ -89,7 +84,7 @@ def _reflected(vectors: Any, coefficients: Any, x: Any, adjoint: bool) -> Any:
     return jax.lax.scan(reflect, x, (units, scales), reverse=not adjoint)[0]
 
 
-@op("HouseholderProduct", classes=(), samples=lambda: [Sample((_TALL, _TAU), {}), Sample((_TALL, _TAU[:1]), {})])
+@op("HouseholderProduct", classes=())
 def _orgqr(vectors: Any, coefficients: Any) -> Any:
     """The first columns of a product of reflections."""
     rows, columns = vectors.shape[-2:]
@@ -121,10 +116,6 @@ def orgqr(input: Any, input2: Any) -> Any:
 @op(
     "HouseholderMultiply",
     classes=(),
-    samples=lambda: [
-        Sample((_TALL, _TAU, _TALL), {"left": True, "transpose": False}),
-        Sample((_TALL, _TAU, _TALL.T.copy()), {"left": False, "transpose": True}),
-    ],
 )
 def _ormqr(vectors: Any, coefficients: Any, x: Any, *, left: bool, transpose: bool) -> Any:
     """The product of reflections with matrices, on the left or on the right of them."""
@@ -199,7 +190,7 @@ def lstsq(input: Any, A: Any) -> Any:
     return found.astype(kind)
 
 
-@op("RowsOfPivots", classes=(), no_gradient="integer result", samples=one(np.array([2, 3, 3], np.int32), rows=4))
+@op("RowsOfPivots", classes=(), no_gradient="integer result")
 def rows_of_pivots(pivots: Any, *, rows: int) -> Any:
     """The order in which an LU decomposition has the rows."""
     return jax.lax.linalg.lu_pivots_to_permutation(pivots.astype(jnp.int32) - 1, rows)

@@ -10,11 +10,9 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import op
 from weft.core.describing import described, shows, told
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import one_of, positive_ints, reals, tensors
 from weft.ops._rules import one_axis
-from weft.ops._samples import A
 from weft.ops.shape import roll
 
 __all__ = [
@@ -50,16 +48,7 @@ _SEVERAL: Final = described(
 )
 
 
-def _samples() -> list[Sample]:
-    spectrum = (A + 1j * A[::-1]).astype(np.complex64)
-    found = [
-        Sample((A,), {"kind": "rfft", "n": n, "axis": axis, "norm": "ortho"}, False) for n, axis in ((4, 0), (2, 1))
-    ]
-    found += [Sample((spectrum,), {"kind": "fft", "n": 3, "axis": 1, "norm": "backward"}, False)]
-    return [*found, Sample((spectrum,), {"kind": "irfft", "n": 5, "axis": 1, "norm": "forward"}, False)]
-
-
-@op("FourierTransform", classes=(), samples=_samples)
+@op("FourierTransform", classes=())
 def _transform(x: Any, *, kind: str, n: int, axis: int, norm: str) -> Any:
     """A transform along one axis."""
     double = x.dtype in (jnp.float64, jnp.complex128)

@@ -9,15 +9,12 @@ import numpy as np
 
 from weft.core.declare import op
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.ops._checks import bools, floats, ints, one_of, tensors
 from weft.ops.activation import silu
 from weft.ops.joining import chunk
 from weft.ops.norm import rms_norm
 
 __all__ = ["add_layer_norm", "add_rms_norm", "deformable_conv2d", "rotary_position_embedding", "swiglu"]
-
-_ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
 
 
 @shows("add_rms_norm(Tensor([[1.0, 2.0]]), Tensor([[2.0, 1.0]]), Tensor([1.0, 2.0]), 7.0)[0]", "[[0.75 1.5 ]]")
@@ -48,7 +45,6 @@ def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     "NormalizeWithMoments",
     classes=(),
     multiple=True,
-    samples=lambda: [Sample((_ROWS, _ROWS[0], _ROWS[1]), {"epsilon": 1e-5}, vmap=False)],
 )
 def _normalized(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any:
     """Layer normalization over the dimensions of `gamma`, the means and the reciprocal standard deviations."""
@@ -118,7 +114,6 @@ def swiglu(input: Any, dim: int = -1) -> Any:
 @op(
     "RotateHalves",
     classes=(),
-    samples=lambda: [Sample((np.arange(8, dtype=np.float32).reshape(2, 4),), {"pairs": p}) for p in (False, True)],
 )
 def _rotated(x: Any, *, pairs: bool) -> Any:
     """Each pair of elements turned by a right angle: those of two halves, or neighbours."""
@@ -158,14 +153,7 @@ def rotary_position_embedding(x: Any, cos: Any, sin: Any, mode: int = 0) -> Any:
     return (x * cos + _rotated(x, bool(mode)) * sin).astype(x.dtype)
 
 
-def _deformed_samples() -> list[Sample]:
-    x = np.random.default_rng(0).permutation(32).reshape(1, 2, 4, 4).astype(np.float32) / 8
-    offsets = np.linspace(-0.8, 0.9, 12 * 9, dtype=np.float32).reshape(1, 12, 3, 3) + np.float32(0.013)
-    window = {"kernel": (2, 2), "strides": (1, 1), "padding": (0, 0, 0, 0), "dilations": (1, 1), "groups": 1}
-    return [Sample((x, offsets), window)]
-
-
-@op("DeformedColumns", classes=(), samples=_deformed_samples)
+@op("DeformedColumns", classes=())
 def deformed(
     x: Any,
     offsets: Any,

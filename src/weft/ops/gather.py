@@ -13,13 +13,11 @@ from weft.core.bounds import check_bounds
 from weft.core.conversion import converted
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows, told
-from weft.core.primitive import Sample
 from weft.core.run_number import shown
 from weft.core.tensor import Tensor
 from weft.ops._assigning import assigned
 from weft.ops._kinks import multiplied_at
 from weft.ops._rules import numbers, one_axis, tensor, wide
-from weft.ops._samples import A, one
 from weft.ops.select import where
 from weft.ops.shape import broadcast_to, reshape
 from weft.ops.state import write
@@ -34,11 +32,6 @@ __all__ = [
     "tensor_scatter_mul", "tensor_scatter_sub", "tensor_scatter_update", "unsorted_segment_max",
     "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sum",
 ]  # fmt: skip
-
-_ROWS = np.array([1, 0, 1], np.int64)
-_GRID = np.array([[1, 0, 1], [0, 1, 1]], np.int64)
-_FACTORS = np.array([[1.5, 2.0, -0.5], [3.0, 0.25, 1.25], [-2.0, 0.75, 0.5]], np.float32)
-_POINTS = np.array([[0, 1], [1, 2]], np.int64)
 
 
 def _integer(name: str, indices: Any) -> Any:
@@ -76,10 +69,6 @@ def _at(name: str, shape: Any, indices: Any) -> None:
     "Gather",
     classes=(),
     bounds=lambda x, indices, axis, batch_dims: _along("gather")(x, indices, axis),
-    samples=lambda: [
-        Sample((A, _ROWS), {"axis": 0, "batch_dims": 0}),
-        Sample((A, _GRID), {"axis": 1, "batch_dims": 1}),
-    ],
 )
 def _gather(input_params: Any, input_indices: Any, *, axis: int, batch_dims: int = 0) -> Any:
     """Slices of a tensor along an axis, at integer positions."""
@@ -117,7 +106,7 @@ def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0
     return _gather(input_params, input_indices, axis=axis, batch_dims=batch_dims)
 
 
-@op("GatherD", classes=(), bounds=_along("gather_elements"), samples=one(A, _GRID, dim=1))
+@op("GatherD", classes=(), bounds=_along("gather_elements"))
 def _gather_d(x: Any, index: Any, *, dim: int) -> Any:
     """For each position of the index, the element of its line along a dimension."""
     index = _integer("gather_elements", index)
@@ -159,7 +148,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return _gather_d(input, indices, dim=dim)
 
 
-@op("GatherNd", bounds=lambda x, indices: _at("gather_nd", np.shape(x), indices), samples=one(A, _POINTS))
+@op("GatherNd", bounds=lambda x, indices: _at("gather_nd", np.shape(x), indices))
 @shows("gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]]))", "[2 3]")
 def gather_nd(input_x: Any, indices: Any) -> Any:
     """Elements or slices at the coordinates in the last dimension of an integer tensor.
@@ -244,19 +233,11 @@ _WRITES: dict[str, Any] = {
 }
 
 
-def _scatter_samples() -> list[Sample]:
-    updates = np.array([7.0, -3.0], np.float32)
-    return [
-        *[Sample((A, _POINTS, updates), {"reduction": r}) for r in _WRITES],
-        *[Sample((A, _ROWS[:, None], _FACTORS), {"reduction": r}) for r in ("mul", "div")],
-    ]
-
-
 def _scatter_bounds(x: Any, indices: Any, updates: Any, reduction: str) -> None:
     _at(f"tensor_scatter_{reduction}", np.shape(x), indices)
 
 
-@op("TensorScatter", classes=(), bounds=_scatter_bounds, samples=_scatter_samples)
+@op("TensorScatter", classes=(), bounds=_scatter_bounds)
 def _tensor_scatter(x: Any, indices: Any, updates: Any, *, reduction: str) -> Any:
     """A tensor with updates at coordinates applied."""
     at = _coordinates(f"tensor_scatter_{reduction}", x, indices)
@@ -319,7 +300,6 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
     "ScatterNd",
     classes=(),
     bounds=lambda indices, updates, shape: _at("scatter_nd", shape, indices),
-    samples=one(_POINTS, np.array([7.0, -3.0], np.float32), shape=(2, 3)),
 )
 def _scatter_nd(indices: Any, updates: Any, *, shape: tuple[int, ...]) -> Any:
     """Zeros with updates added at coordinates."""
@@ -331,10 +311,6 @@ def _scatter_nd(indices: Any, updates: Any, *, shape: tuple[int, ...]) -> Any:
     "TensorScatterElements",
     classes=(),
     bounds=lambda x, indices, updates, axis, reduction: _along("scatter")(x, indices, axis),
-    samples=lambda: [
-        Sample((A, _GRID[:, :1], A[:, :1] * 2), {"axis": 1, "reduction": "none"}),
-        *[Sample((A, _GRID, A * 2), {"axis": 1, "reduction": r}) for r in ("add", "mul", "div", "max")],
-    ],
 )
 def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int, reduction: str) -> Any:
     """A tensor with one element for each position of the index replaced, along an axis."""
@@ -396,7 +372,6 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
     "IndexAddAlong",
     classes=(),
     bounds=lambda x, indices, y, axis: _along("index_add")(x, indices, axis),
-    samples=one(A, _ROWS, np.ones((2, 3), np.float32), axis=1),
 )
 def _index_add(x: Any, indices: Any, y: Any, *, axis: int) -> Any:
     """A tensor with slices added along an axis."""
@@ -590,21 +565,13 @@ scatter_update, scatter_add, scatter_sub, scatter_mul, scatter_div, scatter_max,
 # -- segments ------------------------------------------------------------------------------------------------
 
 
-def _segment_samples() -> list[Sample]:
-    return [
-        Sample((A, ids), {"num_segments": 2 if r in ("max", "min") else 3, "reduction": r})  # none that is empty
-        for r in ("add", "max", "min", "mul")
-        for ids in (np.array([1, 0]), np.array([[1, 0, 1], [1, -1, 1]]))
-    ]
-
-
 def _segment_bounds(input_x: Any, segment_ids: Any, num_segments: int, reduction: str) -> None:
     what = f"unsorted_segment: a row is of segment {{}}, there are {shown(num_segments)}"
     if isinstance(num_segments, int):
         check_bounds(segment_ids, num_segments, what, least=np.iinfo(np.int64).min)  # negative ones are dropped
 
 
-@op("UnsortedSegment", classes=(), bounds=_segment_bounds, samples=_segment_samples)
+@op("UnsortedSegment", classes=(), bounds=_segment_bounds)
 def _segment(input_x: Any, segment_ids: Any, *, num_segments: int, reduction: str) -> Any:
     """Rows of a tensor combined by the segment they belong to."""
     segment_ids = _integer("unsorted_segment", segment_ids)

@@ -13,19 +13,12 @@ import numpy as np
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, one_of, positive_ints
-from weft.ops._samples import one
 
 __all__ = [
     "crop_and_resize", "diag_part", "fold", "grid_sample", "pixel_shuffle", "pixel_unshuffle", "unfold",
 ]  # fmt: skip
-
-_IMAGE = np.sin(np.arange(40, dtype=np.float32)).reshape(1, 2, 4, 5)
-_POINTS = (np.cos(np.arange(12, dtype=np.float32)) * 0.9).reshape(1, 2, 3, 2)
-_VOLUME = np.sin(np.arange(24, dtype=np.float32)).reshape(1, 1, 2, 3, 4)
-_PLACES = (np.cos(np.arange(6, dtype=np.float32)) * 0.9).reshape(1, 1, 1, 2, 3)
 
 
 def _pair(name: str, what: str, value: Any, least: int = 1) -> tuple[int, int]:
@@ -68,7 +61,6 @@ def _slices(windows: list[tuple[int, int]], kernel: Any, dilation: Any, stride: 
 @op(
     "Im2ColPatches",
     classes=(),
-    samples=one(_IMAGE, kernel=(2, 3), dilation=(1, 2), padding=(1, 0), stride=(2, 1), vmap=False),
 )
 def _unfold(x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     """Patches: (N, C, places in a window, windows)."""
@@ -81,10 +73,6 @@ def _unfold(x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) ->
 @op(
     "Col2ImPatches",
     classes=(),
-    samples=one(
-        np.sin(np.arange(64, dtype=np.float32)).reshape(1, 2, 4, 8),
-        size=(4, 5), kernel=(2, 2), dilation=(1, 1), padding=(0, 0), stride=(2, 1), vmap=False,
-    ),
 )  # fmt: skip
 def _fold(x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     """The image whose patches are given; elements in several patches are added."""
@@ -277,10 +265,6 @@ def _positions(at: Any, size: int, padding_mode: str, align_corners: bool) -> An
 @op(
     "GridSample",
     classes=(),
-    samples=lambda: [
-        Sample((_IMAGE, _POINTS), {"mode": "bilinear", "padding_mode": "zeros", "align_corners": False}, vmap=False),
-        Sample((_VOLUME, _PLACES), {"mode": "bilinear", "padding_mode": "border", "align_corners": True}, vmap=False),
-    ],
 )
 def _grid_sample(x: Any, grid: Any, *, mode: str, padding_mode: str, align_corners: bool) -> Any:
     sizes = x.shape[2:]
@@ -344,7 +328,6 @@ def grid_sample(
     return _grid_sample(input, grid, mode, padding_mode, align_corners)
 
 
-_CROPS = np.array([[0.1, 0.2, 0.8, 0.9], [0.9, 0.0, 0.3, 1.2]], np.float32)
 _METHODS = ("bilinear", "nearest", "bilinear_v2")
 
 
@@ -356,15 +339,6 @@ def _crop_bounds(x: Any, boxes: Any, box_indices: Any, *_: Any) -> None:
     "CropAndResize",
     init="method='bilinear', extrapolation_value=0.0",
     bounds=_crop_bounds,
-    samples=lambda: [
-        Sample(
-            (_IMAGE.reshape(2, 4, 5, 1), _CROPS, np.array([1, 0], np.int32)),
-            {"crop_size": (3, 4), "method": method, "extrapolation_value": 0.5},
-            differentiable=False,
-            vmap=False,
-        )
-        for method in _METHODS
-    ],
 )
 def crop_and_resize(
     image: Any,

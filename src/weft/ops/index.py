@@ -23,7 +23,7 @@ from weft.core.bounds import check_bounds
 from weft.core.describing import shows
 from weft.core.dispatch import CAST, apply, literal, separate
 from weft.core.number import GraphNumber, require
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.run_number import RunNumber, is_size, settled, shown, whole
 from weft.core.sharing import KINDS, Kind, Layout, share
 from weft.core.tensor import Tensor, wrap
@@ -32,7 +32,6 @@ from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType
 from weft.ops._assigning import assigned, stays
 from weft.ops._rules import wide
-from weft.ops._samples import A, one
 from weft.ops.joining import rows, stack
 from weft.ops.reduce import any as any_of
 from weft.ops.select import WHERE
@@ -79,18 +78,6 @@ def _set_rule(x: Any, value: Any, *rest: Any, spec: Spec) -> Any:
 def _add_rule(x: Any, value: Any, *rest: Any, spec: Spec) -> Any:
     *indices, _, dout = rest
     return dout, apply(GETITEM, (dout, *indices), (spec,))
-
-
-_ROWS = np.array([1, 0, 1])
-_MIXED: Spec = (("t",), ("s", 2, None, -2))
-
-
-def _get_samples() -> list[Sample]:
-    return [
-        Sample((A,), {"spec": (("i", 1), _FULL_SLICE)}),
-        Sample((A,), {"spec": (_FULL_SLICE, ("n",), ("s", None, None, -1))}),
-        Sample((A, _ROWS), {"spec": _MIXED}, vmap=False),
-    ]
 
 
 class _GetItem(Primitive):
@@ -142,7 +129,6 @@ GETITEM = _GetItem(
     lambda x, *indices, spec: x[_materialise(spec, indices)],
     attr_names=("spec",),
     derivative=_get_rule,
-    samples=_get_samples,
 )
 
 
@@ -157,7 +143,6 @@ LAST_WRITTEN = Primitive(
     "LastWritten",
     _last_written,
     attr_names=("spec",),
-    samples=[Sample((A, _ROWS), {"spec": _MIXED}, vmap=False)],
 )
 
 
@@ -257,10 +242,6 @@ INDEX_SET = _Update(
     lambda x, value, *indices, spec: _updated(x, value, indices, spec, False),
     attr_names=("spec",),
     derivative=_set_rule,
-    samples=lambda: [
-        Sample((A, np.float32(7)), {"spec": (("i", 1),)}),
-        Sample((A, A[0, :2], np.array([1, 0])), {"spec": (("t",), ("s", None, 2, None))}, vmap=False),
-    ],
 )
 #: the tensor with ``x[index] += value`` done, positions that occur several times included
 INDEX_ADD = _Update(
@@ -268,7 +249,6 @@ INDEX_ADD = _Update(
     lambda x, value, *indices, spec: _updated(x, value, indices, spec, True),
     attr_names=("spec",),
     derivative=_add_rule,
-    samples=lambda: [Sample((A, A[:, :2][_ROWS], _ROWS), {"spec": _MIXED}, vmap=False)],
 )
 
 # -- the primitives: positions as an operand ------------------------------------------------------------------
@@ -305,18 +285,14 @@ def _update_at_rule(x: Any, value: Any, starts: Any, out: Any, dout: Any, **attr
 
 
 _AT = ("sizes", "steps", "shape")
-_WHERE_AT: dict[str, Any] = {"sizes": (1, 2), "steps": (1, 2), "shape": (2,)}
 #: a strided box of a tensor, at positions that are data
-SLICE_AT = Primitive(
-    "SliceAt", _slice_at, attr_names=_AT, derivative=_slice_at_rule, samples=one(A, np.array([1, 0]), **_WHERE_AT)
-)
+SLICE_AT = Primitive("SliceAt", _slice_at, attr_names=_AT, derivative=_slice_at_rule)
 #: the tensor with a strided box replaced, at positions that are data
 UPDATE_AT = Primitive(
     "UpdateAt",
     _update_at,
     attr_names=_AT,
     derivative=_update_at_rule,
-    samples=one(A, A[0, :2], np.array([1, 0]), **_WHERE_AT),
 )
 
 # -- understanding an index -----------------------------------------------------------------------------------

@@ -14,11 +14,10 @@ from weft import lazily
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.errors import NoTensor
 from weft.ops import _views as views
 from weft.ops._rules import numbers, one_axis, promoted, tensor
-from weft.ops._samples import A, B, one
 from weft.ops.shape import atleast_2d, atleast_3d, expand_dims, reshape
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ def _concat_rule(*args: Any, axis: int) -> Any:
     "Concat",
     classes=(),
     gradient=_concat_rule,
-    samples=lambda: [Sample((A, B), {"axis": 0}), Sample((A, B), {"axis": -1})],
 )
 def _concat(*tensors: Any, axis: int) -> Any:
     """Join tensors along an existing axis."""
@@ -91,14 +89,7 @@ def _split_rule(x: Any, outs: Any, douts: Any, *, sizes: tuple[int, ...], axis: 
     return (_concat(*douts, axis=axis),)
 
 
-@op(
-    "Split",
-    classes=(),
-    multiple=True,
-    gradient=_split_rule,
-    samples=lambda: [Sample((A,), {"sizes": (1, 2), "axis": 1}), Sample((A,), {"sizes": (1, 1), "axis": 0})],
-    shares=views.share_pieces,
-)
+@op("Split", classes=(), multiple=True, gradient=_split_rule, shares=views.share_pieces)
 def _split(input: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
     """Cut a tensor into pieces of these sizes along an axis."""
     ends = np.cumsum(sizes)
@@ -198,7 +189,6 @@ def _stack_rule(*args: Any, axis: int) -> Any:
     "Stack",
     classes=(),
     gradient=_stack_rule,
-    samples=lambda: [Sample((A, B), {"axis": 0}), Sample((A, B), {"axis": -1})],
 )
 def _stack(*tensors: Any, axis: int) -> Any:
     """Join tensors along a new axis."""
@@ -232,7 +222,6 @@ def stack(tensors: Any, axis: int = 0) -> Any:
     classes=(),
     multiple=True,
     gradient=lambda x, outs, douts, *, axis, num: (_stack(*douts, axis=axis),),
-    samples=lambda: [Sample((A,), {"axis": 0, "num": 2}), Sample((A,), {"axis": -1, "num": 3})],
     shares=views.share_positions,
 )
 def _unstack(input: Any, *, axis: int, num: int) -> Any:
@@ -304,7 +293,7 @@ def column_stack(tensors: Any) -> Any:
     return concat([expand_dims(x, 1) if x.ndim == 1 else atleast_2d(x) for x in _several("column_stack", tensors)], 1)
 
 
-@op("BlockDiag", classes=(), samples=one(A, B))
+@op("BlockDiag", classes=())
 @shows("block_diag(Tensor([[1]]), Tensor([[2, 3]]))", "[[1 0 0]\n [0 2 3]]")
 def block_diag(*inputs: Any) -> Any:
     """A matrix with these matrices along its diagonal."""
@@ -323,19 +312,13 @@ def _pad_rule(x: Any, out: Any, dout: Any, *, begin: tuple[int, ...], size: tupl
     "ZeroPad",
     classes=(),
     gradient=lambda x, out, dout, *, before, after: (slice(dout, before, x.shape),),
-    samples=one(A, before=(1, 0), after=(0, 2)),
 )
 def zero_pad(input: Any, *, before: tuple[int, ...], after: tuple[int, ...]) -> Any:
     """Surround a tensor with zeros."""
     return jnp.pad(input, tuple(zip(before, after, strict=True)))
 
 
-@op(
-    "Slice",
-    gradient=_pad_rule,
-    samples=lambda: [Sample((A,), {"begin": (0, 1), "size": (2, 2)}), Sample((A,), {"begin": (1, 0), "size": (-1, 1)})],
-    shares=views.share_box,
-)
+@op("Slice", gradient=_pad_rule, shares=views.share_box)
 @shows("slice(Tensor([[1, 2], [3, 4]]), (0, 1), (2, 1))", "[[2]\n [4]]")
 def slice(input_x: Any, *, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
     """A box of a tensor.
@@ -420,7 +403,7 @@ def strided_slice(
     return input_x[tuple(index)]
 
 
-@op("UnfoldWindows", classes=(), samples=one(A, dimension=1, size=2, step=1))
+@op("UnfoldWindows", classes=())
 @shows("unfold_windows(Tensor([1, 2, 3]), 0, 2, 1)", "[[1 2]\n [2 3]]")
 def unfold_windows(input: Any, *, dimension: int, size: int, step: int) -> Any:
     """Windows of an axis as a new last dimension."""

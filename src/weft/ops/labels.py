@@ -10,7 +10,6 @@ import numpy as np
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, ints, one_of
 from weft.ops._rules import numbers, tensor
@@ -208,13 +207,6 @@ def EditDistance(
 @op(
     "RepeatedStretches",
     classes=(),
-    samples=lambda: [
-        Sample(
-            (np.array([[[1, 2, 1, 2, 1]]], np.int32), np.array([[[0.5, 1.0, -1.0, 2.0]]], np.float32)),
-            {"size": 2},
-            differentiable=False,
-        )
-    ],
 )
 def _without_repeats(state_seq: Any, log_probs: Any, *, size: int) -> Any:
     """Scores of the next word, the lowest number for words after which a stretch of the sequence would be repeated."""

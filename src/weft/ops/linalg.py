@@ -12,12 +12,10 @@ from jax import lax
 from weft import dtypes, lazily
 from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, ints, one_of, reals
 from weft.ops._kinks import vector_norm as norm_of
 from weft.ops._rules import all_axes, floating, promoted
-from weft.ops._samples import Samples, one
 from weft.ops.reduce import reduce_sum
 from weft.ops.shape import diagonal
 
@@ -32,14 +30,6 @@ __all__ = [
     "matrix_exp", "matrix_inverse", "matrix_power", "matrix_rank",
     "matrix_solve", "pinv", "qr", "slogdet", "solve", "svd", "trace", "triangular_solve", "vector_norm",
 ]  # fmt: skip
-
-_SQUARE = np.array([[3.0, 1.0, 0.5], [0.25, 2.0, -0.5], [0.75, 0.5, 4.0]], np.float32)
-_DEFINITE = (_SQUARE @ _SQUARE.T).astype(np.float32)
-_TALL = np.array([[3.0, 1.0], [0.25, 2.0], [0.75, 0.5]], np.float32)
-
-
-def _square(**attrs: Any) -> Samples:
-    return lambda: [Sample((_SQUARE,), attrs), Sample((np.stack([_SQUARE, _SQUARE.T]),), attrs)]
 
 
 def _need_square(name: str, x: Any) -> Any:
@@ -58,7 +48,7 @@ def _with_room(compute: Any, *arrays: Any) -> Any:
     return tuple(found) if isinstance(found, (tuple, list)) else found
 
 
-@op("Inverse", classes=(), method="inverse", samples=_square())
+@op("Inverse", classes=(), method="inverse")
 @shows("inverse(Tensor([[2.0, 0.0], [0.0, 4.0]]))", "[[0.5  0.  ]\n [0.   0.25]]")
 def inverse(input: Any) -> Any:
     """Inverse of square matrices.
@@ -75,14 +65,14 @@ def inverse(input: Any) -> Any:
     return jnp.linalg.inv(_need_square("inverse", input))
 
 
-@op("MatrixDeterminant", method="det", samples=_square())
+@op("MatrixDeterminant", method="det")
 @shows("det(Tensor([[2.0, 0.0], [0.0, 4.0]]))", "8.0")
 def det(input: Any) -> Any:
     """Determinant of square matrices."""
     return jnp.linalg.det(_need_square("det", input))
 
 
-@op("LogMatrixDeterminant", multiple=True, method="slogdet", samples=_square())
+@op("LogMatrixDeterminant", multiple=True, method="slogdet")
 @shows("*slogdet(Tensor([[1.0, 0.0], [0.0, 1.0]]))", "1.0 0.0")
 def slogdet(input: Any) -> Any:
     """Sign and logarithm of the absolute determinant of square matrices."""
@@ -95,7 +85,7 @@ def logdet(input: Any) -> Any:
     return det(input).log()
 
 
-@op("Cholesky", init="upper=False", method="cholesky", samples=one(_DEFINITE, upper=False))
+@op("Cholesky", init="upper=False", method="cholesky")
 @shows("cholesky(Tensor([[4.0, 0.0], [0.0, 9.0]]))", "[[2. 0.]\n [0. 3.]]")
 def cholesky(input_x: Any, *, upper: bool = False) -> Any:
     """Cholesky factor of symmetric positive-definite matrices."""
@@ -103,21 +93,21 @@ def cholesky(input_x: Any, *, upper: bool = False) -> Any:
     return jnp.swapaxes(lower, -1, -2).conj() if upper else lower
 
 
-@op("CholeskyInverse", init="upper=False", samples=one(_SQUARE, upper=False))
+@op("CholeskyInverse", init="upper=False")
 @shows("cholesky_inverse(Tensor([[2.0, 0.0], [0.0, 1.0]]))", "[[0.25 0.  ]\n [0.   1.  ]]")
 def cholesky_inverse(input_x: Any, *, upper: bool = False) -> Any:
     """Inverse of a matrix from its Cholesky factor."""
     return linalg.cho_solve((input_x, not upper), jnp.eye(input_x.shape[-1], dtype=input_x.dtype))
 
 
-@op("CholeskySolve", init="upper=False", samples=one(_TALL, _SQUARE, upper=False))
+@op("CholeskySolve", init="upper=False")
 @shows("cholesky_solve(Tensor([[4.0]]), Tensor([[2.0]]))", "[[1.]]")
 def cholesky_solve(input: Any, input2: Any, *, upper: bool = False) -> Any:
     """Solve ``A x = input`` given the Cholesky factor `input2` of A."""
     return linalg.cho_solve((input2, not upper), input)
 
 
-@op("MatrixSolve", init="adjoint=False", samples=one(_SQUARE, _TALL, adjoint=False))
+@op("MatrixSolve", init="adjoint=False")
 @shows("matrix_solve(Tensor([[2.0]]), Tensor([[4.0]]))", "[[2.]]")
 def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
     """Solve ``matrix @ x = rhs``.
@@ -143,7 +133,7 @@ def solve(matrix: Any, rhs: Any) -> Any:
     return matrix_solve(matrix, rhs)
 
 
-@op("TriangularSolve", classes=(), samples=one(_SQUARE, _TALL, lower=True, transposed=False, unit_diagonal=False))
+@op("TriangularSolve", classes=())
 @shows("triangular_solve(Tensor([[2.0]]), Tensor([[4.0]]))", "[[2.]]")
 def triangular_solve(
     a: Any, b: Any, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False
@@ -163,27 +153,27 @@ def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
     return _lu_solve(LU_data, LU_pivots, b)
 
 
-@op("LuSolve", classes=(), samples=one(_SQUARE, np.array([1, 2, 3], np.int32), _TALL))
+@op("LuSolve", classes=())
 def _lu_solve(lu: Any, pivots: Any, b: Any) -> Any:
     """Solve with an LU factorisation; pivots count from 1."""
     return linalg.lu_solve((lu, pivots - 1), b)
 
 
-@op("LuFactors", classes=(), multiple=True, samples=one(_SQUARE))
+@op("LuFactors", classes=(), multiple=True)
 @shows("lu_factors(Tensor([[4.0, 2.0], [2.0, 4.0]]))[0]", "[[4.  2. ]\n [0.5 3. ]]")
 def lu_factors(a: Any) -> Any:
     """The factors L and U of matrices in one, with which row each was exchanged, and where the rows went."""
     return _with_room(lambda x: tuple(lax.linalg.lu(x)), floating(a))
 
 
-@op("Svd", classes=(), multiple=True, samples=one(_TALL, full_matrices=False))
+@op("Svd", classes=(), multiple=True)
 def _svd(input: Any, *, full_matrices: bool) -> Any:
     """Singular values and vectors."""
     u, s, vh = jnp.linalg.svd(floating(input), full_matrices=full_matrices)
     return s, u, jnp.swapaxes(vh, -1, -2).conj()
 
 
-@op("SingularValues", classes=(), samples=one(_TALL))
+@op("SingularValues", classes=())
 def _singular_values(input: Any) -> Any:
     """Singular values."""
     return jnp.linalg.svd(floating(input), compute_uv=False)
@@ -204,7 +194,7 @@ def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any
     return _svd(input, full_matrices=full_matrices) if compute_uv else _singular_values(input)
 
 
-@op("Qr", classes=(), multiple=True, samples=one(_TALL, mode="reduced"))
+@op("Qr", classes=(), multiple=True)
 @shows("qr(Tensor([[3.0, 0.0], [4.0, 5.0]]))[1].shape", "(2, 2)")
 def qr(input: Any, *, mode: str = "reduced") -> Any:
     """QR decomposition of matrices."""
@@ -212,7 +202,7 @@ def qr(input: Any, *, mode: str = "reduced") -> Any:
     return _with_room(lambda x: jnp.linalg.qr(x, mode=mode), floating(input))
 
 
-@op("Eigh", classes=(), multiple=True, samples=one(_DEFINITE))
+@op("Eigh", classes=(), multiple=True)
 @shows("eigh(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0]", "[2. 3.]")
 def eigh(input: Any) -> Any:
     """Eigenvalues and vectors of symmetric matrices."""
@@ -224,7 +214,6 @@ def eigh(input: Any) -> Any:
     classes=(),
     multiple=True,
     no_gradient="not differentiable here",
-    samples=one(_SQUARE, differentiable=False, vmap=False),
 )
 @shows("eig(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0].shape", "(2,)")
 def eig(A: Any) -> Any:
@@ -238,7 +227,7 @@ def eigvals(A: Any) -> Any:
     return eig(A)[0]
 
 
-@op("Pinv", classes=(), method="pinv", samples=one(_TALL))
+@op("Pinv", classes=(), method="pinv")
 @shows("pinv(Tensor([[3.0, 0.0]])).shape", "(2, 1)")
 def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """Pseudo-inverse of matrices.
@@ -260,7 +249,7 @@ def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False)
     return jnp.matmul(jnp.swapaxes(vt, -1, -2).conj() * inverse[..., None, :], jnp.swapaxes(u, -1, -2).conj())
 
 
-@op("MatrixPower", init="n", samples=_square(n=3))
+@op("MatrixPower", init="n")
 @shows("matrix_power(Tensor([[2.0]]), 3)", "[[8.]]")
 def matrix_power(input: Any, *, n: int) -> Any:
     """Integer power of square matrices."""
@@ -276,14 +265,14 @@ def matrix_power(input: Any, *, n: int) -> Any:
     return power
 
 
-@op("MatrixExp", samples=one(_SQUARE * np.float32(0.1)))
+@op("MatrixExp")
 @shows("matrix_exp(Tensor([[0.0]]))", "[[1.]]")
 def matrix_exp(input: Any) -> Any:
     """Exponential of square matrices."""
     return linalg.expm(_need_square("matrix_exp", input))
 
 
-@op("MatrixRank", classes=(), no_gradient="integer result", samples=one(_SQUARE))
+@op("MatrixRank", classes=(), no_gradient="integer result")
 @shows("matrix_rank(Tensor([[1.0, 0.0], [0.0, 0.0]]))", "1")
 def matrix_rank(A: Any) -> Any:
     """Rank of matrices."""
@@ -296,7 +285,7 @@ def cond(A: Any, p: Any = None) -> Any:
     return _cond(A, p=p)
 
 
-@op("ConditionNumber", classes=(), samples=one(_SQUARE, p=None))
+@op("ConditionNumber", classes=())
 def _cond(A: Any, *, p: Any) -> Any:
     """Condition number of matrices."""
     return jnp.linalg.cond(floating(A), p)
@@ -325,7 +314,7 @@ def MatrixInverse(x: Tensor, *, adjoint: bool = False) -> Tensor:
     return inverse(x.swapaxes(-1, -2).conj() if adjoint else x)
 
 
-@op("MatrixBandPart", samples=one(_SQUARE, lower=1, upper=0))
+@op("MatrixBandPart")
 @shows("matrix_band_part(Tensor([[1, 2], [3, 4]]), 0, 0)", "[[1 0]\n [0 4]]")
 def matrix_band_part(x: Any, *, lower: int, upper: int) -> Any:
     """Keep a band around the diagonal; a negative width keeps the whole triangle."""
@@ -335,7 +324,7 @@ def matrix_band_part(x: Any, *, lower: int, upper: int) -> Any:
     return jnp.where(keep, x, 0)
 
 
-@op("Cdist", init="p=2.0", samples=one(_TALL, _TALL + np.float32(0.5), p=2.0))
+@op("Cdist", init="p=2.0")
 @shows("cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]]))", "[[5.]]")
 def cdist(x1: Any, x2: Any, *, p: float = 2.0) -> Any:
     """Distances between the rows of two matrices."""
@@ -363,10 +352,6 @@ def Svd(input: Any, *, full_matrices: bool = False, compute_uv: bool = True) -> 
 @op(
     "NormOfOrder",
     classes=(),
-    samples=[
-        Sample((_TALL,), {"axes": (0,), "p": 2, "keep_dims": False, "epsilon": 1e-12}),
-        Sample((_TALL,), {"axes": (0, 1), "p": 3, "keep_dims": True, "epsilon": 1e-12}),
-    ],
 )
 def _norm_of_order(x: Any, *, axes: tuple[int, ...], p: int, keep_dims: bool, epsilon: float) -> Any:
     """The norm of an order over axes, at least `epsilon`."""
@@ -387,10 +372,6 @@ def LpNorm(input: Tensor, *, axis: Any, p: int = 2, keep_dims: bool = False, eps
 @op(
     "VectorNormOfAxes",
     classes=(),
-    samples=lambda: [
-        Sample((_TALL,), {"order": order, "axes": axes, "keepdims": axes == (0,)})
-        for order, axes in ((3.0, (0,)), (2.0, (0, 1)), (1.0, (1,)))
-    ],
 )
 def _vector_norm(x: Any, *, order: float, axes: tuple[int, ...], keepdims: bool) -> Any:
     return norm_of(x, order, axes, keepdims)

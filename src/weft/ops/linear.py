@@ -5,22 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft.core.declare import op
-from weft.core.primitive import Sample
 from weft.ops._rules import of_one_type
 
 __all__ = ["dense", "linear"]
 
 
-def _samples() -> list[Sample]:
-    x = np.array([[[1.0, -2.0, 3.0]], [[0.5, 4.0, -1.0]]], np.float32)
-    w = np.array([[1.0, 0.5, -1.0], [2.0, -0.25, 0.75]], np.float32)
-    return [Sample((x, w, np.array([1.0, 2.0], np.float32)), vmap=False), Sample((x[0, 0], w, None), vmap=False)]
-
-
-@op("Dense", samples=_samples)
+@op("Dense")
 def dense(input: Any, weight: Any, bias: Any = None) -> Any:
     """Multiply the last dimension by a weight and add a bias.
 

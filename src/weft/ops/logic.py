@@ -6,13 +6,11 @@ from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes
 from weft.core.declare import operator_class
 from weft.ops._rows import of_one, of_pairs, row
 from weft.ops._rules import broadcastable, of_one_type, operands
-from weft.ops._samples import DIVISORS, FLAGS, INTEGERS, pairs, unary
 
 __all__ = [
     "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
@@ -35,7 +33,6 @@ _of_flags = partial(
     __name__,
     prepared=_logical,
     no_gradient=_WHY,
-    samples=pairs(FLAGS, ~FLAGS, False),
     promotes=False,
     commutative=True,
 )
@@ -55,7 +52,6 @@ logical_not = of_one(
     __name__,
     "logical_not", jnp.logical_not, "Whether each element is false (zero).",
     "logical_not(Tensor([True, False]))", "[False  True]", primitive="LogicalNot", no_gradient=_WHY,
-    samples=unary(FLAGS),
 )  # fmt: skip
 
 
@@ -79,7 +75,6 @@ _of_bits = partial(
     __name__,
     prepared=_bits,
     no_gradient=_INTEGER_RESULT,
-    samples=pairs(INTEGERS, DIVISORS, False),
     commutative=True,
 )
 _shift = partial(
@@ -87,7 +82,6 @@ _shift = partial(
     __name__,
     prepared=_bits_of_one_type,
     no_gradient=_INTEGER_RESULT,
-    samples=pairs(INTEGERS, np.abs(DIVISORS), False),
 )
 bitwise_and = _of_bits(
     "bitwise_and", jnp.bitwise_and, "And of the bits; the logical and of bools.", "bitwise_and(Tensor([6, 5]), 3)",
@@ -105,7 +99,6 @@ invert = row(
     __name__,
     "invert", lambda x: jnp.invert(*_bits("invert", x)), "Every bit flipped; the logical not of bools.",
     "invert(Tensor([0, 1]))", "[-1 -2]", method=("bitwise_not", "invert"), no_gradient=_INTEGER_RESULT,
-    samples=unary(INTEGERS),
 )  # fmt: skip
 bitwise_left_shift = _shift(
     "bitwise_left_shift", jnp.left_shift, "Bits shifted to the left.", "bitwise_left_shift(Tensor([1, 2]), 2)", "[4 8]",

@@ -14,7 +14,7 @@ from weft.core.conversion import converted
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.run_number import shown
 from weft.core.tensor import Tensor
 from weft.ops._kinks import magnitude, rectified, vector_norm
@@ -25,12 +25,6 @@ __all__ = [
     "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
     "nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 ]  # fmt: skip
-
-_A = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]], np.float32)
-_B = np.array([[0.25, 1.0, -0.5], [-1.0, 0.75, 2.5]], np.float32)
-_P = np.array([[0.2, 0.7, 0.6], [0.1, 0.8, 0.4]], np.float32)
-_Q = np.array([[0.3, 0.5, 0.9], [0.2, 0.6, 0.3]], np.float32)
-_CLASSES = np.array([2, 0])
 
 
 def _reduced(name: str, loss: Any, reduction: str, weight: Any = None) -> Any:
@@ -49,7 +43,7 @@ def _same_shape(name: str, a: Any, b: Any) -> None:
         raise ValueError(f"{name}: input and target need the same shape, got {tuple(a.shape)} and {tuple(b.shape)}")
 
 
-@op("MSELoss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+@op("MSELoss", classes=(), promotes=True)
 @shows("mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))", "2.0")
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """Squared differences.
@@ -64,7 +58,7 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     return _reduced("mse_loss", floating(squares) if reduction == "mean" else squares, reduction)
 
 
-@op("L1Loss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+@op("L1Loss", classes=(), promotes=True)
 @shows("l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))", "1.0")
 def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """Absolute differences."""
@@ -74,7 +68,7 @@ def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     return _reduced("l1_loss", magnitude(input - target), reduction)
 
 
-@op("SmoothL1Loss", init="beta=1.0, reduction='none'", samples=[Sample((_A, _B))])
+@op("SmoothL1Loss", init="beta=1.0, reduction='none'")
 @shows("smooth_l1_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0]))", "[0.125 1.5  ]")
 def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str = "none") -> Any:
     """Differences, squared where they are below `beta`.
@@ -95,7 +89,7 @@ def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str
     return _reduced("smooth_l1_loss", loss, reduction)
 
 
-@op("HuberLoss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+@op("HuberLoss", classes=(), promotes=True)
 @shows("huber_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))", "0.75")
 def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float = 1.0) -> Any:
     """Differences, half squared where they are below `delta` and scaled by it above."""
@@ -130,7 +124,7 @@ def _cross_entropy_of_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -
     return _cross_entropy_of(probability, label), by_probability * slope + by_label * by_logs
 
 
-@op("BinaryCrossEntropyLoss", classes=(), samples=[Sample((_P, _Q, None)), Sample((_P, _Q, np.abs(_A)))])
+@op("BinaryCrossEntropyLoss", classes=())
 @shows("binary_cross_entropy(Tensor([0.5]), Tensor([1.0]))", "0.6931472")
 def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """Cross entropy of probabilities of one event each.
@@ -152,7 +146,7 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduct
 operator_class("BinaryCrossEntropy", binary_cross_entropy, "reduction='mean'")
 
 
-@op("BCEWithLogits", classes=(), samples=[Sample((_A, _Q, None, None)), Sample((_A, _Q, _P, np.abs(_B)))])
+@op("BCEWithLogits", classes=())
 @shows("binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0]))", "0.6931472")
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean"
@@ -180,7 +174,7 @@ def binary_cross_entropy_with_logits(
 operator_class("BCEWithLogitsLoss", binary_cross_entropy_with_logits, "reduction='mean'")
 
 
-@op("KLDivLoss", init="reduction='mean'", samples=[Sample((_A, _Q))])
+@op("KLDivLoss", init="reduction='mean'")
 @shows("kl_div(Tensor([0.0]), Tensor([1.0]))", "0.0")
 def kl_div(logits: Any, labels: Any, *, reduction: str = "mean") -> Any:
     """Kullback-Leibler divergence of log-probabilities from probabilities.
@@ -252,10 +246,6 @@ def _class_bounds(name: str, scores: Any, target: Any, ignore_index: int) -> Non
     "NegativeLogLikelihood",
     classes=(),
     bounds=lambda inputs, target, weight, ignore_index, *_: _class_bounds("nll_loss", inputs, target, ignore_index),
-    samples=[
-        Sample((_A, _CLASSES, None), {"ignore_index": -100}),
-        Sample((_A, _CLASSES, np.array([1.0, 2.0, 0.5], np.float32)), {"label_smoothing": 0.25}, vmap=False),
-    ],
 )
 @shows("nll_loss(Tensor([[-1.0, -2.0]]), Tensor([1]))", "2.0")
 def nll_loss(
@@ -292,13 +282,6 @@ _NLL = Primitive(
     _nll_with_weight,
     attr_names=("reduction", "ignore_index"),
     multiple=True,
-    samples=[
-        Sample(
-            (_A, _CLASSES, np.array([1.0, 2.0, 0.5], np.float32)),
-            {"reduction": "mean", "ignore_index": -100},
-            vmap=False,
-        )
-    ],
 )
 
 
@@ -309,16 +292,6 @@ def NLLLoss(
     """Negative log-likelihood and the weights' sum: ``NLLLoss(reduction)(logits, labels, weight)``."""
     _class_bounds("NLLLoss", logits, labels, ignore_index)
     return apply(_NLL, (logits, labels, weight), (reduction, ignore_index))
-
-
-def _cross_entropy_samples() -> list[Sample]:
-    weight = np.array([1.0, 2.0, 0.5], np.float32)
-    return [
-        Sample((_A, _CLASSES, None)),
-        Sample((_A, _CLASSES, weight), {"label_smoothing": 0.25, "ignore_index": 0}, vmap=False),
-        Sample((_A, _P, weight), {"reduction": "sum"}, vmap=False),
-        Sample((_A[..., None] * np.ones(2, np.float32), _CLASSES[:, None] * np.ones(2, np.int64), None), vmap=False),
-    ]
 
 
 def _cross_entropy_rule(
@@ -342,7 +315,6 @@ def _cross_entropy_rule(
     "CrossEntropy",
     classes=(),
     gradient=_cross_entropy_rule,
-    samples=_cross_entropy_samples,
     bounds=lambda input, target, weight, ignore_index, *_: _class_bounds("cross_entropy", input, target, ignore_index),
 )
 @shows("cross_entropy(Tensor([[0.0, 0.0]]), Tensor([1]))", "0.6931472")
@@ -442,30 +414,18 @@ _CROSS_ENTROPY_GRAD = Primitive(
     "CrossEntropyGrad",
     _cross_entropy_grad,
     attr_names=("ignore_index", "reduction"),
-    samples=[
-        Sample((_A, _CLASSES, np.array(0.5, np.float32)), {"ignore_index": 0, "reduction": "mean"}),
-        Sample((_A, _CLASSES, np.array([0.5, 2.0], np.float32)), {"ignore_index": -1, "reduction": "none"}),
-    ],
 )
 _CROSS_ENTROPY_GENERAL_GRAD = Primitive(
     "CrossEntropyGeneralGrad",
     _cross_entropy_general_grad,
     attr_names=("ignore_index", "reduction", "label_smoothing"),
     multiple=True,
-    samples=[
-        Sample(
-            (_A, _P, np.array([1.0, 2.0, 0.5], np.float32), np.array(0.5, np.float32)),
-            {"ignore_index": -100, "reduction": "mean", "label_smoothing": 0.25},
-            vmap=False,
-        )
-    ],
 )
 
 
 @op(
     "SoftmaxCrossEntropyWithLogits",
     multiple=True,
-    samples=[Sample((_A, _P))],
 )
 @shows("softmax_cross_entropy_with_logits(Tensor([[0.0, 0.0]]), Tensor([[0.0, 1.0]]))[1]", "[[ 0.5 -0.5]]")
 def softmax_cross_entropy_with_logits(logits: Any, labels: Any) -> Any:
@@ -494,7 +454,7 @@ def SparseSoftmaxCrossEntropyWithLogits(logits: Tensor, labels: Tensor, *, is_gr
     return apply(_CROSS_ENTROPY_GRAD, (logits, labels, Tensor(1.0, logits.dtype)), settings)
 
 
-@op("SigmoidCrossEntropyWithLogits", samples=[Sample((_A, _P))])
+@op("SigmoidCrossEntropyWithLogits")
 @shows("sigmoid_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0]))", "[0.6931472]")
 def sigmoid_cross_entropy_with_logits(logits: Any, label: Any) -> Any:
     """Cross entropy of the sigmoid of scores, for each element."""
@@ -505,7 +465,7 @@ def sigmoid_cross_entropy_with_logits(logits: Any, label: Any) -> Any:
 # -- ranking and distances -------------------------------------------------------------------------------------------
 
 
-@op("CosineEmbeddingLoss", classes=(), samples=[Sample((_A, _B, np.array([1, -1])))])
+@op("CosineEmbeddingLoss", classes=())
 @shows("cosine_embedding_loss(Tensor([[1.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([-1]))", "1.0")
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, *, margin: float = 0.0, reduction: str = "mean"
@@ -520,7 +480,7 @@ def cosine_embedding_loss(
     return _reduced("cosine_embedding_loss", loss, reduction)
 
 
-@op("MarginRankingLoss", classes=(), samples=[Sample((_A, _B, np.sign(_B)))])
+@op("MarginRankingLoss", classes=())
 @shows("margin_ranking_loss(Tensor([1.0]), Tensor([3.0]), Tensor([1.0]))", "2.0")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: float = 0.0, reduction: str = "mean") -> Any:
     """Ask that the first input be larger (target 1) or smaller (target -1) than the second."""
@@ -528,7 +488,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: float 
     return _reduced("margin_ranking_loss", loss, reduction)
 
 
-@op("HingeEmbeddingLoss", classes=(), samples=[Sample((_A, np.sign(_B).astype(np.int32)))])
+@op("HingeEmbeddingLoss", classes=())
 @shows('hinge_embedding_loss(Tensor([2.0, 0.25]), Tensor([1, -1]), reduction="none")', "[2.   0.75]")
 def hinge_embedding_loss(inputs: Any, targets: Any, *, margin: float = 1.0, reduction: str = "mean") -> Any:
     """The input itself (target 1), or how far it stays below a margin (target -1)."""
@@ -536,7 +496,7 @@ def hinge_embedding_loss(inputs: Any, targets: Any, *, margin: float = 1.0, redu
     return _reduced("hinge_embedding_loss", loss, reduction)
 
 
-@op("SoftMarginLoss", init="reduction='mean'", samples=[Sample((_A, np.sign(_B)))])
+@op("SoftMarginLoss", init="reduction='mean'")
 @shows("soft_margin_loss(Tensor([0.0]), Tensor([1.0]))", "0.6931472")
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """Logistic loss of targets 1 and -1."""
@@ -544,7 +504,7 @@ def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any
     return _reduced("soft_margin_loss", -jax.nn.log_sigmoid(input * target.astype(input.dtype)), reduction)
 
 
-@op("TripletMargin", classes=(), samples=[Sample((_A, _B, _P))])
+@op("TripletMargin", classes=())
 @shows("triplet_margin_loss(Tensor([[0.0]]), Tensor([[1.0]]), Tensor([[5.0]]))", "0.0")
 def triplet_margin_loss(
     anchor: Any,
@@ -568,7 +528,7 @@ def triplet_margin_loss(
     return _reduced("triplet_margin_loss", jnp.maximum(distance(anchor, positive) - far + margin, 0), reduction)
 
 
-@op("GaussianNLL", classes=(), samples=[Sample((_A, _B, _P))])
+@op("GaussianNLL", classes=())
 @shows("gaussian_nll_loss(Tensor([0.0]), Tensor([2.0]), Tensor([1.0]))", "2.0")
 def gaussian_nll_loss(
     x: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import op
 from weft.core.describing import described, shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import float_tensors, ints, one_of, tensors
 from weft.ops._kinks import rectified
@@ -19,7 +17,6 @@ from weft.ops.activation import logsigmoid
 
 __all__ = ["multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"]
 
-_X = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]], np.float32)
 _REDUCTIONS: Final = ("none", "mean", "sum")
 _DESCRIBED: Final = described(
     reduction='``"mean"``, ``"sum"`` or ``"none"``.',
@@ -47,10 +44,6 @@ def _target_bounds(x: Any, target: Any, weight: Any, p: int, margin: float) -> N
     "MarginOfClass",
     classes=(),
     bounds=_target_bounds,
-    samples=lambda: [
-        Sample((_X, np.array([2, 0]), weight), {"p": p, "margin": 1})
-        for p, weight in ((1, np.array([1.0, 2.0, 0.5], np.float32)), (2, None))
-    ],
 )
 def margin_of_class(x: Any, target: Any, weight: Any = None, *, p: int, margin: float) -> Any:
     """For each sample the mean over the other classes of how much they are too near to that of the sample."""
@@ -93,7 +86,6 @@ def multi_margin_loss(
 @op(
     "MarginOfLabels",
     classes=(),
-    samples=lambda: [Sample((_X, np.array([[1, -1, 0], [2, 0, -1]], np.int32)), {})],
 )
 def margin_of_labels(x: Any, target: Any) -> Any:
     """For each sample the sum over its labels and the other classes of how much they are too near, over the classes."""

@@ -10,12 +10,10 @@ import numpy as np
 
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 from weft.errors import NoTensor
 from weft.ops._rules import numbers, of_one_type, promoted, tensor
-from weft.ops._samples import A, B, one
 from weft.ops.math import add, mul
 from weft.ops.reduce import counting, reduce_sum
 from weft.ops.shape import expand_dims, ravel, reshape, squeeze
@@ -24,20 +22,6 @@ __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "batch_dot", "bmm", "chain_matmul", "cross", "dot", "einsum",
     "ger", "inner", "kron", "matmul", "mm", "mv", "outer", "tensor_dot", "tensordot", "vander", "vecdot", "vdot",
 ]  # fmt: skip
-
-_BT = np.ascontiguousarray(B.T)
-
-
-def _product_samples() -> list[Sample]:
-    batch_a, batch_b = np.stack([A, B]), np.stack([_BT, A.T])
-    return [
-        Sample((A, _BT), {"transpose_a": False, "transpose_b": False}),
-        Sample((A, B), {"transpose_a": True, "transpose_b": False}),
-        Sample((A, B), {"transpose_a": False, "transpose_b": True}),
-        Sample((A, _BT), {"transpose_a": True, "transpose_b": True}),
-        Sample((batch_a, batch_b), {"transpose_a": False, "transpose_b": False}),
-        Sample((batch_a, _BT), {"transpose_a": False, "transpose_b": False}),
-    ]
 
 
 def _product_rule(x: Any, y: Any, out: Any, dout: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
@@ -66,7 +50,7 @@ def _summed(first: Any, second: Any, last_of_first: bool, last_of_second: bool) 
     return _tensor_dot(first, second, axes=((*over, stack + last_of_first), (*over, stack + last_of_second)))
 
 
-@op("MatMul", classes=(), gradient=_product_rule, samples=_product_samples)
+@op("MatMul", classes=(), gradient=_product_rule)
 def _product(input: Any, other: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """Matrix product over the last two dimensions."""
     of_one_type("matmul", input, other)
@@ -231,7 +215,7 @@ def dot(input: Any, other: Any) -> Any:
 vdot = dot
 
 
-@op("TensorDot", classes=(), samples=one(A, B, axes=((0, 1), (0, 1))))
+@op("TensorDot", classes=())
 def _tensor_dot(x1: Any, x2: Any, *, axes: Any) -> Any:
     """Sum of products over pairs of dimensions."""
     x1, x2 = promoted(x1, x2)
@@ -281,7 +265,7 @@ def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
     return expand_dims(result, -1) if result.ndim == 1 else result
 
 
-@op("Einsum", classes=(), samples=one(A, B, equation="ij,kj->ik"))
+@op("Einsum", classes=())
 def _einsum(*operands: Any, equation: str) -> Any:
     """Sum of products by index names."""
     return jnp.einsum(equation, *promoted(*operands))
@@ -334,7 +318,7 @@ def Einsum(operands: Any, *, equation: str) -> Any:
     return _einsum(*operands, equation=equation)
 
 
-@op("Kron", classes=(), samples=one(A, B))
+@op("Kron", classes=())
 @shows("kron(Tensor([1, 10]), Tensor([1, 2]))", "[ 1  2 10 20]")
 def kron(input: Any, other: Any) -> Any:
     """Kronecker product."""
@@ -344,7 +328,7 @@ def kron(input: Any, other: Any) -> Any:
     return jnp.kron(input, other)
 
 
-@op("Cross", init="dim=-65530", samples=one(A, B, dim=-1))
+@op("Cross", init="dim=-65530")
 @shows("cross(Tensor([1, 0, 0]), Tensor([0, 1, 0]))", "[0 0 1]")
 def cross(input: Any, other: Any, *, dim: Any = None) -> Any:
     """Vector product along a dimension of size 3.

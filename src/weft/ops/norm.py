@@ -14,7 +14,7 @@ from weft.core.declare import as_operator, freeze, op
 from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "l2_normalize", "layer_norm", "lrn", "rms_norm"]
@@ -80,29 +80,11 @@ def _batch_norm_grad(
     )
 
 
-def _channel_samples(extra: int, **attrs: Any) -> Any:
-    def samples() -> list[Sample]:
-        generator = np.random.default_rng(0)
-        x = generator.standard_normal((3, 2, 2, 2)).astype(np.float32)
-        rest = [generator.uniform(0.5, 1.5, 2).astype(np.float32) for _ in range(extra)]
-        return [Sample((x, *rest), attrs)]
-
-    return samples
-
-
-def _batch_norm_grad_samples() -> list[Sample]:
-    generator = np.random.default_rng(1)
-    x, dy = (generator.standard_normal((3, 2, 2, 2)).astype(np.float32) for _ in range(2))
-    vectors = [generator.uniform(0.5, 1.5, 2).astype(np.float32) for _ in range(7)]
-    return [Sample((x, *vectors[:4], dy, *vectors[4:]), {"data_format": "NCHW"})]
-
-
 _BATCH_NORM_GRAD = Primitive(
     "BatchNormGrad",
     _batch_norm_grad,
     attr_names=("data_format",),
     multiple=True,
-    samples=_batch_norm_grad_samples,
 )
 BATCH_NORM_TRAIN = Primitive(
     "BatchNormTraining",
@@ -110,7 +92,6 @@ BATCH_NORM_TRAIN = Primitive(
     attr_names=("epsilon", "data_format"),
     multiple=True,
     derivative=_batch_norm_train_rule,
-    samples=_channel_samples(2, epsilon=1e-5, data_format="NCHW"),
 )
 
 
@@ -122,9 +103,7 @@ BATCH_NORM_INFER = Primitive(
     "BatchNormInference",
     _batch_norm_infer,
     attr_names=("epsilon", "data_format"),
-    samples=_channel_samples(4, epsilon=1e-5, data_format="NCHW"),
 )
-_PAIR = np.array([1.0, -3.0], np.float32)
 
 
 def _move(running: Any, batch: Any, scale: Any, *, momentum: float) -> Any:
@@ -138,7 +117,6 @@ MOVE = Primitive(
     _move,
     attr_names=("momentum",),
     elementwise=True,
-    samples=[Sample((_PAIR, _PAIR[::-1].copy(), np.array(1.5)), {"momentum": 0.25})],
 )
 
 
@@ -217,9 +195,7 @@ class _Detach(Primitive):
         return self.implementation
 
 
-_DETACH = _Detach(
-    "Detach", lambda x: x, no_gradient="a running statistic takes no part in gradients", samples=[Sample((_PAIR,))]
-)
+_DETACH = _Detach("Detach", lambda x: x, no_gradient="a running statistic takes no part in gradients")
 
 
 class BatchNorm(Operator):
@@ -275,19 +251,11 @@ def _layer_norm(x: Any, gamma: Any, beta: Any, *, begin: int, params: int, epsil
     return out.astype(x.dtype), mean, var
 
 
-def _layer_samples() -> list[Sample]:
-    generator = np.random.default_rng(0)
-    x = generator.standard_normal((2, 3, 4)).astype(np.float32)
-    gamma, beta = (generator.standard_normal(4).astype(np.float32) for _ in range(2))
-    return [Sample((x, gamma, beta), {"begin": 2, "params": 2, "epsilon": 1e-5}, vmap=False)]
-
-
 LAYER_NORM = Primitive(
     "LayerNormalization",
     _layer_norm,
     attr_names=("begin", "params", "epsilon"),
     multiple=True,
-    samples=_layer_samples,
 )
 
 
@@ -363,7 +331,6 @@ GROUP_NORM = Primitive(
     _group_norm,
     attr_names=("num_groups", "eps"),
     multiple=True,
-    samples=_channel_samples(2, num_groups=1, eps=1e-5),
 )
 
 
@@ -392,12 +359,7 @@ def instance_norm(input: Tensor, weight: Tensor | None = None, bias: Tensor | No
     return group_norm(input, input.shape[1], weight, bias, eps)
 
 
-def _rms_samples() -> list[Sample]:
-    x = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
-    return [Sample((x, np.array([1.0, 0.5, 2.0], np.float32)), vmap=False)]
-
-
-@op("RmsNorm", init="epsilon=1e-6", multiple=True, samples=_rms_samples)
+@op("RmsNorm", init="epsilon=1e-6", multiple=True)
 @shows("rms_norm(Tensor([[3.0, 3.0]]), Tensor([1.0, 2.0]), epsilon=7.0)[0]", "[[0.75 1.5 ]]")
 def rms_norm(x: Any, gamma: Any, *, epsilon: float = 1e-6) -> Any:
     """Divide by the root mean square over the last dimensions, and scale.
@@ -421,7 +383,6 @@ def rms_norm(x: Any, gamma: Any, *, epsilon: float = 1e-6) -> Any:
 @op(
     "L2Normalize",
     init="axis=0, epsilon=1e-4",
-    samples=[Sample((np.array([[3.0, 4.0], [1.0, -2.0]], np.float32),), {"axis": 1}, vmap=False)],
 )
 @shows("l2_normalize(Tensor([3.0, 4.0]))", "[0.6 0.8]")
 def l2_normalize(x: Any, *, axis: Any = 0, epsilon: float = 1e-4) -> Any:
@@ -435,7 +396,6 @@ def l2_normalize(x: Any, *, axis: Any = 0, epsilon: float = 1e-4) -> Any:
 @op(
     "LRN",
     init="depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region='ACROSS_CHANNELS'",
-    samples=_channel_samples(0),
 )
 @shows("lrn(Tensor([[[[2.0]]]]), alpha=0.75)", "[[[[1.]]]]")
 def lrn(

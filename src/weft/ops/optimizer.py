@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.core.dispatch import apply
 from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, present
 
 # -- the arithmetic, on arrays ---------------------------------------------------------------------------------------
@@ -142,13 +142,6 @@ def adamax_step(
 
 # -- the operator classes --------------------------------------------------------------------------------------------
 
-_P = np.array([1.0, -2.0], np.float32)
-_G = np.array([0.5, 0.25], np.float32)
-
-
-def _number(value: float) -> Any:
-    return np.array(value, np.float32)
-
 
 def _settled(step: Callable[..., Any], count: int) -> Callable[..., Any]:
     """A step whose numbers take the parameter's dtype, and whose first `count` results keep their operands' dtype."""
@@ -168,7 +161,6 @@ MOMENTUM = Primitive(
     attr_names=("nesterov", "scale"),
     multiple=True,
     promotes=True,
-    samples=[Sample((_P, _G, _number(0.1), _G, _number(0.9)), {"nesterov": True, "scale": 1.0})],
 )
 ADAM = Primitive(
     "AdamStep",
@@ -176,16 +168,12 @@ ADAM = Primitive(
     attr_names=("nesterov",),
     multiple=True,
     promotes=True,
-    samples=[
-        Sample((_P, _G, _G, *map(_number, (0.5, 0.25, 0.1, 0.9, 0.75, 1e-1)), _G), {"nesterov": False}, vmap=False)
-    ],
 )
 ADAM_WEIGHT_DECAY = Primitive(
     "AdamWeightDecayStep",
     _settled(adam_weight_decay_step, 3),
     multiple=True,
     promotes=True,
-    samples=[Sample((_P, _G, _G, *map(_number, (0.1, 0.9, 0.999, 1e-3, 0.01)), _G), vmap=False)],
 )
 ADAGRAD = Primitive(
     "AdagradStep",
@@ -193,20 +181,17 @@ ADAGRAD = Primitive(
     attr_names=("update_slots",),
     multiple=True,
     promotes=True,
-    samples=[Sample((_P, _G, _number(0.1), _G), {"update_slots": True}, vmap=False)],
 )
 RMSPROP = Primitive(
     "RMSPropStep",
     _settled(rmsprop_step, 3),
     multiple=True,
     promotes=True,
-    samples=[Sample((_P, _G, _G, _number(0.1), _G, *map(_number, (0.9, 0.5, 1e-3))), vmap=False)],
 )
 DESCENT = Primitive(
     "GradientDescentStep",
     lambda p, alpha, delta: (p - alpha * delta).astype(p.dtype),
     promotes=True,
-    samples=[Sample((_P, _number(0.1), _G), vmap=False)],
 )
 SGD = Primitive(
     "SGDStep",
@@ -223,14 +208,6 @@ SGD = Primitive(
     attr_names=("dampening", "weight_decay", "nesterov"),
     multiple=True,
     promotes=True,
-    samples=[
-        Sample(
-            (_P, _G, _number(0.1), _G, _number(0.9), np.zeros(2, np.float32)),
-            {"dampening": 0.5, "weight_decay": 0.1, "nesterov": True},
-            differentiable=False,  # a step function of `stat`
-            vmap=False,
-        )
-    ],
 )  # fmt: skip
 
 

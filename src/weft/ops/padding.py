@@ -10,13 +10,11 @@ from jax import lax
 
 from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import one_of, positive_ints
 
 __all__ = ["interpolate", "mirror_pad", "pad", "padding", "resize_bilinear", "resize_nearest_neighbor"]
 
-_IMAGE = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4) ** 2 / 8
 _MODES = {
     "constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap", "symmetric": "symmetric",
 }  # fmt: skip
@@ -25,10 +23,6 @@ _MODES = {
 @op(
     "PadBorders",
     classes=(),
-    samples=[
-        Sample((_IMAGE,), {"pads": ((0, 0), (0, 0), (1, 2), (-1, 1)), "mode": "constant", "value": 2.0}, vmap=False),
-        Sample((_IMAGE,), {"pads": ((0, 0), (0, 0), (1, 2), (2, 1)), "mode": "reflect", "value": 0}, vmap=False),
-    ],
 )
 def _pad(x: Any, *, pads: tuple[tuple[int, int], ...], mode: str, value: Any) -> Any:
     if mode == "constant":
@@ -176,9 +170,6 @@ def _taps(size: int, out: int, mode: str, align: str, scale: float) -> list[tupl
 @op(
     "ResizeImage",
     classes=(),
-    samples=[
-        Sample((_IMAGE,), {"size": (5, 3), "mode": mode, "align": "half"}) for mode in ("nearest", "linear", "cubic")
-    ],
 )
 def _resize(x: Any, *, size: tuple[int, ...], mode: str, align: str, scales: tuple[float, ...] = ()) -> Any:
     for i, out in enumerate(size):

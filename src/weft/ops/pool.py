@@ -15,7 +15,7 @@ from weft import dtypes
 from weft.core.declare import as_operator
 from weft.core.describing import shows, told
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 from weft.ops._checks import tensors
 from weft.ops.conv import Pads, padding_of, per_dimension
@@ -229,65 +229,35 @@ def _adaptive_max_pool(x: Any, *, output_size: tuple[int, ...]) -> Any:
     return _gathered_max(x, index, inside)
 
 
-def _image_sample(**attrs: Any) -> Any:
-    def samples() -> list[Sample]:
-        x = np.random.default_rng(0).permutation(2 * 2 * 5 * 4).reshape(2, 2, 5, 4).astype(np.float32) / 8
-        return [Sample((x,), attrs)]
-
-    return samples
-
-
-def _gradient_samples() -> list[Sample]:
-    found = []
-    for window, data_format in ((_TILES, "NCHW"), (_TILES, "NHWC"), (_WINDOW, "NCHW")):
-        attrs = {**window, "dilation": (1, 1), "data_format": data_format}
-        (x,) = _image_sample()()[0].inputs
-        shape = _max_pool(jnp.asarray(x), **attrs).shape
-        found.append(Sample((x, np.linspace(-1, 1, math.prod(shape), dtype=np.float32).reshape(shape)), attrs))
-    return found
-
-
-_WINDOW: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 1), "pads": ((1, 0), (0, 1))}
-_TILES: dict[str, Any] = {"kernel": (2, 3), "stride": (2, 3), "pads": ((0, 0), (0, 0))}
 _MAX_POOL_ATTRS: Final = ("kernel", "stride", "pads", "dilation", "data_format")
-MAX_POOL_GRAD = Primitive("MaxPoolingGrad", _max_pool_grad, attr_names=_MAX_POOL_ATTRS, samples=_gradient_samples)
+MAX_POOL_GRAD = Primitive("MaxPoolingGrad", _max_pool_grad, attr_names=_MAX_POOL_ATTRS)
 MAX_POOL = Primitive(
     "MaxPooling",
     _max_pool,
     attr_names=_MAX_POOL_ATTRS,
     derivative=lambda x, out, dout, **attrs: (apply(MAX_POOL_GRAD, (x, dout), tuple(attrs.values())),),
-    samples=lambda: [
-        *_image_sample(**_WINDOW, dilation=(1, 1), data_format="NCHW")(),
-        *_image_sample(**_TILES, dilation=(1, 1), data_format="NCHW")(),
-        *_image_sample(**_WINDOW, dilation=(2, 3), data_format="NCHW")(),
-        *_image_sample(**_WINDOW | {"pads": ((0, 1), (0, 0))}, dilation=(3, 1), data_format="NHWC")(),
-    ],
 )
 AVG_POOL = Primitive(
     "AvgPooling",
     _avg_pool,
     attr_names=("kernel", "stride", "pads", "counted", "divisor", "data_format"),
-    samples=_image_sample(**_WINDOW, counted=((0, 0), (0, 0)), divisor=0, data_format="NCHW"),
 )
 MAX_POOL_INDICES = Primitive(
     "MaxPoolingWithIndices",
     _max_pool_indices,
     attr_names=("kernel", "stride", "pads", "dilation"),
     multiple=True,
-    samples=lambda: [s for d in ((1, 1), (2, 3)) for s in _image_sample(**_WINDOW, dilation=d)()],
 )
 ADAPTIVE_AVG_POOL = Primitive(
     "AdaptiveAvgPooling",
     _adaptive_avg_pool,
     attr_names=("output_size",),
-    samples=_image_sample(output_size=(3, 2)),
 )
 ADAPTIVE_MAX_POOL = Primitive(
     "AdaptiveMaxPooling",
     _adaptive_max_pool,
     attr_names=("output_size",),
     multiple=True,
-    samples=_image_sample(output_size=(3, 2)),
 )
 
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes
 from weft.core.declare import as_operator, op
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import tensors
 from weft.ops.matmul import matmul
-
-_ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, -1.0]], np.float32)
 
 
 def _need(name: str, **given: Any) -> None:
@@ -32,7 +28,6 @@ def _as_int8(x: Any) -> Any:
     classes=(),
     multiple=True,
     no_gradient="its results are integers, and the scales that belong to them",
-    samples=lambda: [Sample((_ROWS,), {}, vmap=False, differentiable=False)],
 )
 def _quantized_rows(x: Any) -> Any:
     """Each row as integers, and its scale: the largest magnitude becomes 127."""
@@ -45,7 +40,6 @@ def _quantized_rows(x: Any) -> Any:
     "Quantized",
     classes=(),
     no_gradient="its results are integers",
-    samples=lambda: [Sample((_ROWS, _ROWS[0] + 3, _ROWS[1]), {}, vmap=False, differentiable=False)],
 )
 def _quantized(x: Any, scale: Any, offset: Any) -> Any:
     """Scaled and moved elements as integers."""

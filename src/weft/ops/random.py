@@ -24,11 +24,10 @@ from weft.core import trace as trace_module
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows, told
 from weft.core.dispatch import apply
-from weft.core.primitive import RANDOM, Primitive, Sample
+from weft.core.primitive import RANDOM, Primitive
 from weft.core.tensor import Tensor, wrap
 from weft.core.threads import in_turn
 from weft.ops._rules import flat_numbers, numbers, tensor
-from weft.ops._samples import POSITIVE, one
 from weft.ops.elementwise import log
 from weft.ops.math import add, mul
 from weft.ops.sorting import topk
@@ -130,7 +129,6 @@ ADVANCE = Primitive(
     "AdvanceRandom",
     lambda state: state + jnp.asarray([0, 1], jnp.uint32),
     no_gradient="integer result",
-    samples=one(np.asarray([3, 5], np.uint32)),
 )
 
 
@@ -165,7 +163,6 @@ def _key_of(seed: Any, seed2: Any = 0) -> Tensor:
     classes=(),
     effect=RANDOM,
     no_gradient="integer result",
-    samples=one(np.asarray([3, 5], np.uint32), seed=7),
 )
 def _own_key(key: Any, *, seed: int) -> Any:
     """The key at the same position of another stream."""
@@ -175,8 +172,7 @@ def _own_key(key: Any, *, seed: int) -> Any:
 
 # -- the primitives --------------------------------------------------------------------------------------------
 
-_KEY = np.asarray([3, 5], np.uint32)
-_WHY = "random numbers"
+_random = partial(op, classes=(), effect=RANDOM, no_gradient="random numbers")
 
 
 def _drawn(name: str, draw: Callable[..., Any], what: str) -> Any:
@@ -185,9 +181,7 @@ def _drawn(name: str, draw: Callable[..., Any], what: str) -> Any:
     def numbers_of(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
         return draw(key, shape=shape, dtype=dtype.np_dtype)
 
-    sample = [Sample((_KEY,), {"shape": (2, 3), "dtype": dtypes.float32}, False, False)]
-    declared = op(name, classes=(), effect=RANDOM, no_gradient=_WHY, samples=lambda: sample)
-    return declared(told(numbers_of, name, f"Numbers of the {what}."))
+    return _random(name)(told(numbers_of, name, f"Numbers of the {what}."))
 
 
 _normal = _drawn("StandardNormal", jax.random.normal, "standard normal distribution")
@@ -200,12 +194,7 @@ _truncated = _drawn(
 )
 
 
-def _with_operands(name: str, *operands: Any, **attrs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    samples = [Sample((_KEY, *operands), attrs, False, False)]
-    return op(name, classes=(), effect=RANDOM, no_gradient=_WHY, samples=lambda: samples)
-
-
-@_with_operands("UniformInt", np.int64(0), np.int64(9), shape=(4,), dtype=dtypes.int64)
+@_random("UniformInt")
 def _integers(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniform integers, the upper bound not included."""
     return jax.random.randint(key, shape, low.astype(jnp.int64), high.astype(jnp.int64), jnp.int64).astype(
@@ -213,38 +202,38 @@ def _integers(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: A
     )
 
 
-@_with_operands("Bernoulli", np.asarray([0.5, 0.25], np.float32), shape=(2, 2))
+@_random("Bernoulli")
 def _bernoulli(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
     """True with a probability."""
     return jax.random.bernoulli(key, p, shape)
 
 
-@_with_operands("Gamma", POSITIVE, shape=(2, 2, 3))
+@_random("Gamma")
 def _gamma(key: Any, alpha: Any, *, shape: tuple[int, ...]) -> Any:
     """Numbers of the gamma distribution with rate 1."""
     return jax.random.gamma(key, alpha, shape, alpha.dtype)
 
 
-@_with_operands("Poisson", POSITIVE, shape=(2, 2, 3))
+@_random("Poisson")
 def _poisson(key: Any, rate: Any, *, shape: tuple[int, ...]) -> Any:
     """Numbers of the Poisson distribution."""
     return jax.random.poisson(key, rate, shape, jnp.int64)
 
 
-@_with_operands("Categorical", np.asarray([[0.0, 1.0, -1.0]], np.float32), count=4)
+@_random("Categorical")
 def _categorical(key: Any, logits: Any, *, count: int) -> Any:
     """Categories with the odds of the last dimension."""
     shape = (count, *logits.shape[:-1])
     return jnp.moveaxis(jax.random.categorical(key, logits, axis=-1, shape=shape), 0, -1)
 
 
-@_with_operands("Randperm", n=5)
+@_random("Randperm")
 def _permutation(key: Any, *, n: int) -> Any:
     """The numbers below `n` in random order."""
     return jax.random.permutation(key, n)
 
 
-@_with_operands("Gumbel", POSITIVE)
+@_random("Gumbel")
 def _gumbel_like(key: Any, like: Any) -> Any:
     """Numbers of the standard Gumbel distribution in the shape of a tensor."""
     return jax.random.gumbel(key, like.shape, like.dtype)

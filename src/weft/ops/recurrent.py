@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 
 __all__ = ["recurrent_step", "recurrent_walk"]
@@ -61,25 +60,7 @@ def _walk(
     return outputs, h, c
 
 
-def _samples() -> list[Sample]:
-    generator = np.random.default_rng(0)
-
-    def normal(*shape: int) -> Any:
-        return generator.standard_normal(shape).astype(np.float32)
-
-    found = []
-    for kind, gates in GATES.items():
-        c = normal(2, 3) if kind == "lstm" else None
-        inputs = (
-            normal(4, 2, 5), np.array([4, 2]) if kind in ("lstm", "gru") else None, normal(2, 3), c,
-            normal(gates * 3, 5), normal(gates * 3, 3), normal(gates * 3), normal(gates * 3),
-        )  # fmt: skip
-        smooth = kind != "relu"
-        found.append(Sample(inputs, {"kind": kind, "reverse": kind == "gru"}, differentiable=smooth, vmap=False))
-    return found
-
-
-WALK = Primitive("RecurrentWalk", _walk, attr_names=("kind", "reverse"), multiple=True, samples=_samples)
+WALK = Primitive("RecurrentWalk", _walk, attr_names=("kind", "reverse"), multiple=True)
 
 
 def recurrent_walk(

@@ -12,10 +12,8 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import op
 from weft.core.describing import shows, told
-from weft.core.primitive import Sample
 from weft.ops._kinks import magnitude, power, root
 from weft.ops._rules import all_axes, mean_of, one_axis, tensor
-from weft.ops._samples import FLAGS, INTEGERS, POSITIVE, A, Samples
 from weft.ops.math import real_div
 from weft.ops.shape import broadcast_to, reshape, zeros_of
 
@@ -25,15 +23,6 @@ __all__ = [
 ]  # fmt: skip
 
 _INTEGER = "integer result"
-
-
-def _samples(*extra: Any) -> Samples:
-    return lambda: [
-        Sample((A,), {"axis": (), "keep_dims": False}),
-        Sample((A,), {"axis": 1, "keep_dims": False}),
-        Sample((A,), {"axis": (0, -1), "keep_dims": True}),
-        *[Sample((x,), {"axis": 0, "keep_dims": False}, False) for x in extra],
-    ]
 
 
 def _kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -49,7 +38,7 @@ def _sum_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> Any
     return (_spread(dout, x, axis),)
 
 
-@op("ReduceSum", init="keep_dims=False", gradient=_sum_rule, samples=_samples(INTEGERS))
+@op("ReduceSum", init="keep_dims=False", gradient=_sum_rule)
 @shows("reduce_sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)", "[4. 6.]")
 def reduce_sum(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
     """Sum over axes.
@@ -74,7 +63,7 @@ def _mean_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> An
     return (_spread(real_div(dout, count), x, axis),)
 
 
-@op("ReduceMean", init="keep_dims=False", gradient=_mean_rule, samples=_samples(INTEGERS))
+@op("ReduceMean", init="keep_dims=False", gradient=_mean_rule)
 @shows("reduce_mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)", "[2. 3.]")
 def reduce_mean(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
     """Mean over axes.
@@ -101,7 +90,7 @@ def _reduction(name: str, reduce: Callable[..., Any], sentence: str, given: str,
 
     told(compute, name, f"{sentence}\n\nExample:\n    >>> print({name}(Tensor({given}), 0))\n    {printed}")
     primitive = "".join(word.capitalize() for word in name.split("_"))
-    return op(primitive, init="keep_dims=False", **{"samples": _samples(INTEGERS), **traits})(compute)
+    return op(primitive, init="keep_dims=False", **traits)(compute)
 
 
 _NUMBERS = "[[1.0, 2.0], [3.0, 4.0]]"
@@ -113,22 +102,17 @@ reduce_prod = _reduction(
 )  # fmt: skip
 reduce_all = _reduction(
     "reduce_all", jnp.all, "Whether all elements are true (nonzero), over axes.", "[[True, False], [True, True]]",
-    "[ True False]", no_gradient="bool result", samples=_samples(FLAGS),
+    "[ True False]", no_gradient="bool result",
 )  # fmt: skip
 reduce_any = _reduction(
     "reduce_any", jnp.any, "Whether any element is true (nonzero), over axes.", "[[True, False], [False, False]]",
-    "[ True False]", no_gradient="bool result", samples=_samples(FLAGS),
+    "[ True False]", no_gradient="bool result",
 )  # fmt: skip
 
 
 @op(
     "SumOfPowers",
     classes=(),
-    samples=lambda: [
-        Sample((A,), {"order": 3.0}),
-        Sample((A,), {"order": 0.5, "axis": (1,)}),
-        Sample((A,), {"order": 2.0, "axis": (0,)}),
-    ],
 )
 def sum_of_powers(x: Any, *, order: float, axis: Any = ()) -> Any:
     """Sum of powers of absolute values over axes, which are kept: a norm before the root is taken."""
@@ -136,7 +120,7 @@ def sum_of_powers(x: Any, *, order: float, axis: Any = ()) -> Any:
     return jnp.sum(jnp.square(x) if order == 2 else power(magnitude(x), order), axes, keepdims=True)
 
 
-@op("NormRoot", classes=(), samples=lambda: [Sample((POSITIVE,), {"order": p}) for p in (2.0, 3.0)], elementwise=True)
+@op("NormRoot", classes=(), elementwise=True)
 def norm_root(x: Any, *, order: float = 2.0) -> Any:
     """A root of what is not negative; its derivative at 0 is 0."""
     return root(x, order)
@@ -240,20 +224,13 @@ def _restricted(name: str, input: Any, initial: Any, where: Any, filling: Any = 
 # -- extremes with their positions -------------------------------------------------------------------------
 
 
-def _arg_samples() -> list[Sample]:
-    return [
-        Sample((A,), {"axis": 1, "output_type": dtypes.int64}),
-        Sample((A,), {"axis": -2, "output_type": dtypes.int32}),
-    ]
-
-
-@op("Argmax", init="axis=-1, output_type=dtypes.int32", no_gradient=_INTEGER, samples=_arg_samples)
+@op("Argmax", init="axis=-1, output_type=dtypes.int32", no_gradient=_INTEGER)
 def _argmax(x: Any, *, axis: int = -1, output_type: Any = dtypes.int64) -> Any:
     """Position of the largest element along an axis."""
     return jnp.argmax(x, axis=one_axis("argmax", axis, x.ndim)).astype(output_type.np_dtype)
 
 
-@op("Argmin", init="axis=-1, output_type=dtypes.int32", no_gradient=_INTEGER, samples=_arg_samples)
+@op("Argmin", init="axis=-1, output_type=dtypes.int32", no_gradient=_INTEGER)
 def _argmin(x: Any, *, axis: int = -1, output_type: Any = dtypes.int64) -> Any:
     """Position of the smallest element along an axis."""
     return jnp.argmin(x, axis=one_axis("argmin", axis, x.ndim)).astype(output_type.np_dtype)
@@ -308,17 +285,13 @@ def _with_value(find: Any, x: Any, axis: int, keep_dims: bool) -> Any:
     return index, value
 
 
-def _with_value_samples() -> list[Sample]:
-    return [Sample((A,), {"axis": 0, "keep_dims": False}), Sample((A,), {"axis": -1, "keep_dims": True})]
-
-
-@op("ArgMaxWithValue", init="axis=0, keep_dims=False", multiple=True, samples=_with_value_samples)
+@op("ArgMaxWithValue", init="axis=0, keep_dims=False", multiple=True)
 def _argmax_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
     """Position (int64) and value of the largest element along an axis."""
     return _with_value(jnp.argmax, input, axis, keep_dims)
 
 
-@op("ArgMinWithValue", init="axis=0, keep_dims=False", multiple=True, samples=_with_value_samples)
+@op("ArgMinWithValue", init="axis=0, keep_dims=False", multiple=True)
 def _argmin_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
     """Position (int64) and value of the smallest element along an axis."""
     return _with_value(jnp.argmin, input, axis, keep_dims)

@@ -6,23 +6,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes
 from weft.core.declare import as_operator, op
-from weft.core.primitive import Sample
 from weft.ops._checks import tensors
 from weft.ops.state import assign
 
 
-def _samples() -> list[Sample]:
-    random = np.random.default_rng(0)
-    reward, last = (random.standard_normal(shape).astype(np.float32) for shape in ((4, 2, 3), (2, 3)))
-    done = np.array([[0, 1], [0, 0], [1, 0], [0, 0]], bool)
-    return [Sample((reward, done, last), {"gamma": 0.9}, vmap=False)]
-
-
-@op("RewardsToCome", classes=(), samples=_samples)
+@op("RewardsToCome", classes=())
 def _to_come(reward: Any, done: Any, last: Any, *, gamma: float) -> Any:
     """Discounted sums from the last step to the first; nothing comes behind the end of an episode."""
     goes_on = 1 - done.astype(reward.dtype).reshape(*done.shape, *(1,) * (reward.ndim - done.ndim))

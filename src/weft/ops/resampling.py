@@ -12,7 +12,6 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import told
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, one_of
 from weft.ops._rules import numbers
@@ -217,18 +216,6 @@ def _kernel_weights(length: int, wanted: int, scale: Any, shift: Any, kernel: st
 @op(
     "ScaledAndTranslated",
     classes=(),
-    samples=lambda: [
-        Sample(
-            (
-                np.sin(np.arange(12, dtype=np.float32)).reshape(1, 3, 4, 1),
-                np.array([0.8, 1.25], np.float32),
-                np.array([0.1, 0.2], np.float32),
-            ),
-            {"size": (3, 2), "kernel": "keyscubic", "antialias": True},
-            differentiable=False,  # places outside of the image jump
-            vmap=False,
-        )
-    ],
 )
 def _scaled(images: Any, scale: Any, translation: Any, *, size: tuple[int, int], kernel: str, antialias: bool) -> Any:
     """Images (N, H, W, C) scaled and moved, by a kernel."""
@@ -266,7 +253,6 @@ def ScaleAndTranslate(
 # -- colours -----------------------------------------------------------------------------------------------------------
 
 _WHY: Final = "colours are no path for gradients"
-_COLOURS: Final = np.array([[[[0.9, 0.2, 0.4], [0.1, 0.1, 0.1]]]], np.float32)
 
 
 def _hsv(rgb: Any) -> Any:
@@ -300,21 +286,21 @@ def _need_channels(name: str, image: Any, least: int, most: int | None = None) -
         raise ValueError(f"{name} takes images whose last dimension is 3 colours, not shape {image.shape}")
 
 
-@op("RGBToHSV", classes=(), no_gradient=_WHY, samples=lambda: [Sample((_COLOURS,))])
+@op("RGBToHSV", classes=(), no_gradient=_WHY)
 def _rgb_to_hsv(images: Any) -> Any:
     """Hue, saturation and value of colours."""
     _need_channels("RGBToHSV", images, 1)
     return _in_single(_hsv, images)
 
 
-@op("HSVToRGB", classes=(), no_gradient=_WHY, samples=lambda: [Sample((_COLOURS,), vmap=False)])
+@op("HSVToRGB", classes=(), no_gradient=_WHY)
 def _hsv_to_rgb(x: Any) -> Any:
     """Red, green and blue of images (N, H, W, 3) of hue, saturation and value."""
     _need_channels("HSVToRGB", x, 4, 4)
     return _in_single(_rgb, x)
 
 
-@op("AdjustHue", classes=(), no_gradient=_WHY, samples=lambda: [Sample((_COLOURS, np.float32(0.2)), vmap=False)])
+@op("AdjustHue", classes=(), no_gradient=_WHY)
 def _adjust_hue(image: Any, delta: Any) -> Any:
     """Images (..., 3) of red, green and blue whose hue is moved around the circle by a part of it."""
     _need_channels("AdjustHue", image, 3)
@@ -327,7 +313,7 @@ def _adjust_hue(image: Any, delta: Any) -> Any:
     return _in_single(change, image)
 
 
-@op("AdjustSaturation", classes=(), no_gradient=_WHY, samples=lambda: [Sample((_COLOURS, np.float32(0.5)), vmap=False)])
+@op("AdjustSaturation", classes=(), no_gradient=_WHY)
 def _adjust_saturation(image: Any, scale: Any) -> Any:
     """Images (..., 3) of red, green and blue whose saturation is multiplied."""
     _need_channels("AdjustSaturation", image, 3)

@@ -16,7 +16,6 @@ from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops._rules import broadcastable, operands, tensor
-from weft.ops._samples import FLAGS, A, B, one, pairs
 from weft.ops.math import maximum, minimum, mul, real_div
 from weft.ops.reduce import norm_root, reduce_sum, sum_of_powers
 from weft.ops.shape import zeros_of
@@ -38,7 +37,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 #: elementwise choice; numbers among the values take the dtype of the other value, see `where`
-WHERE = Primitive("Where", _where, elementwise=True, derivative=_where_rule, samples=one(FLAGS, A, B))
+WHERE = Primitive("Where", _where, elementwise=True, derivative=_where_rule)
 
 
 @shows("where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0)", "[1. 0.]")
@@ -148,14 +147,14 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     return input if max is None else _at_most(input, max)
 
 
-@op("AtLeast", classes=(), samples=pairs(), promotes=True, elementwise=True)
+@op("AtLeast", classes=(), promotes=True, elementwise=True)
 def _at_least(x: Any, bound: Any) -> Any:
     """What is below a bound replaced by it; at the bound the gradient goes to `x`."""
     x, bound = operands("clamp", x, bound)
     return jnp.where((x < bound) | (bound != bound), bound, x)
 
 
-@op("AtMost", classes=(), samples=pairs(), promotes=True, elementwise=True)
+@op("AtMost", classes=(), promotes=True, elementwise=True)
 def _at_most(x: Any, bound: Any) -> Any:
     """What is above a bound replaced by it; at the bound the gradient goes to `x`."""
     x, bound = operands("clamp", x, bound)

@@ -10,7 +10,6 @@ import numpy as np
 
 from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import ints, one_of
 from weft.ops.create import ones
@@ -23,8 +22,6 @@ __all__ = ["ctc_loss", "stft"]
 
 _SCORES = np.log(np.abs(np.sin(np.arange(32, dtype=np.float32) + 1)).reshape(4, 2, 4) + 0.1)
 _SCORES = _SCORES - np.log(np.exp(_SCORES).sum(-1, keepdims=True))
-_TARGETS = np.array([[1, 2], [3, 0]], np.int32)
-_LENGTHS = (np.array([4, 3], np.int32), np.array([2, 1], np.int32))
 
 
 def _alpha(log_probs: Any, targets: Any, input_lengths: Any, blank: int, merges: bool) -> Any:
@@ -84,7 +81,6 @@ def _losses(alpha: Any, input_lengths: Any, target_lengths: Any) -> Any:
     "CTCLossV2",
     classes=(),
     multiple=True,
-    samples=lambda: [Sample((_SCORES, _TARGETS, *_LENGTHS), {"blank": 0}, differentiable=False, vmap=False)],
 )
 def _ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *, blank: int) -> Any:
     """Losses and logarithms of probabilities of beginnings."""
@@ -161,14 +157,10 @@ def _ended(labels: Any, blank: int) -> Any:
     return jnp.cumsum(labels == blank, 1) > 0
 
 
-_PLACES = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]], np.int64)
-
-
 @op(
     "LabelsAfterBlank",
     classes=(),
     no_gradient="an integer",
-    samples=lambda: [Sample((_PLACES, np.array([1, 3, 1, 3, 2], np.int32)), {"batch": 2, "blank": 3}, vmap=False)],
 )
 def _after_blank(labels_indices: Any, labels_values: Any, *, batch: int, blank: int) -> Any:
     labels = _placed(labels_indices, labels_values, batch)
@@ -198,17 +190,11 @@ def _ctc_bounds(x: Any, labels_indices: Any, labels_values: Any, sequence_length
     check_bounds(sequence_length, x.shape[0] + 1, "CTCLoss: no sequence has the length {}", least=0)
 
 
-_SPARSE = (np.array([[0, 0], [0, 1], [1, 0]], np.int64), np.array([1, 1, 2], np.int32), np.array([4, 3], np.int32))
-
-
 @op(
     "CTCLossSparse",
     classes=(),
     multiple=True,
     bounds=_ctc_bounds,
-    samples=lambda: [
-        Sample((_SCORES, *_SPARSE), {"collapses": False, "merges": True}, differentiable=False, vmap=False)
-    ],
 )
 def _ctc_sparse(
     x: Any, labels_indices: Any, labels_values: Any, sequence_length: Any, *, collapses: bool, merges: bool
@@ -253,14 +239,6 @@ def CTCLoss(
 @op(
     "ShortTimeFourier",
     classes=(),
-    samples=lambda: [
-        Sample(
-            (np.sin(np.arange(20, dtype=np.float32)), np.ones(6, np.float32)),
-            {"n_fft": 8, "hop": 2, "onesided": True, "normalized": False},
-            differentiable=False,
-            vmap=False,
-        )
-    ],
 )
 def _stft(x: Any, window: Any, *, n_fft: int, hop: int, onesided: bool, normalized: bool) -> Any:
     before = (n_fft - window.shape[0]) // 2

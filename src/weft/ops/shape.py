@@ -10,17 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft import dtypes
 from weft.core import trace as trace_module
 from weft.core.declare import op, operator_class
 from weft.core.describing import shows
 from weft.core.dispatch import append, apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, wrap
 from weft.ops import _views as views
 from weft.ops._checks import one_of
 from weft.ops._rules import all_axes, flat_numbers, numbers, one_axis, tensor
-from weft.ops._samples import A, one
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diag", "diagonal", "diag_embed", "expand",
@@ -34,7 +32,6 @@ __all__ = [
     "BroadcastTo",
     init="shape",
     gradient=lambda x, out, dout, *, shape: (sum_to(dout, x.shape),),
-    samples=lambda: [Sample((A,), {"shape": (4, 2, 3)}), Sample((A[:, :1],), {"shape": (-1, 3)})],
     shares=views.share_broadcast,
 )
 @shows("broadcast_to(Tensor([1.0, 2.0]), (2, 2))", "[[1. 2.]\n [1. 2.]]")
@@ -64,7 +61,6 @@ def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     "SumTo",
     classes=(),
     gradient=lambda x, out, dout, *, shape: (broadcast_to(dout, x.shape),),
-    samples=lambda: [Sample((A,), {"shape": (3,)}), Sample((A,), {"shape": (2, 1)}), Sample((A,), {"shape": ()})],
 )
 @shows("sum_to(Tensor([[1.0, 2.0], [3.0, 4.0]]), (2,))", "[4. 6.]")
 def sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
@@ -88,7 +84,6 @@ FULL = Primitive(
     "Full",
     lambda *, shape, value, dtype: jnp.full(shape, value, dtype.np_dtype),
     attr_names=("shape", "value", "dtype"),
-    samples=lambda: [Sample((), {"shape": (2, 3), "value": 2, "dtype": dtypes.int32}, False, False)],
 )
 
 
@@ -112,16 +107,7 @@ def _zeros(attrs: tuple[Any, ...]) -> Any:
         return FULL.executable(attrs)()
 
 
-@op(
-    "Reshape",
-    gradient=lambda x, out, dout, *, shape: (reshape(dout, x.shape),),
-    samples=lambda: [
-        Sample((A,), {"shape": (3, 2)}),
-        Sample((A,), {"shape": (-1,)}),
-        Sample((A[:1, :1],), {"shape": ()}),
-    ],
-    shares=views.share_reshaped,
-)
+@op("Reshape", gradient=lambda x, out, dout, *, shape: (reshape(dout, x.shape),), shares=views.share_reshaped)
 @shows("reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1))", "[[1. 2.]\n [3. 4.]]")
 def reshape(input: Any, *, shape: tuple[int, ...]) -> Any:
     """The same elements in another shape.
@@ -153,12 +139,7 @@ def _transpose_rule(x: Any, out: Any, dout: Any, *, input_perm: tuple[int, ...])
     return (transpose(dout, tuple(inverse)),)
 
 
-@op(
-    "Transpose",
-    gradient=_transpose_rule,
-    samples=lambda: [Sample((A,), {"input_perm": (1, 0)}), Sample((A[None],), {"input_perm": (2, 0, -2)})],
-    shares=views.share_permuted,
-)
+@op("Transpose", gradient=_transpose_rule, shares=views.share_permuted)
 @shows("transpose(Tensor([[1.0, 2.0], [3.0, 4.0]]), (1, 0))", "[[1. 3.]\n [2. 4.]]")
 def transpose(input: Any, *, input_perm: tuple[int, ...]) -> Any:
     """Permute the dimensions.
@@ -217,12 +198,7 @@ def t(input: Any) -> Any:
     return transpose(input, (1, 0)) if input.ndim == 2 else input
 
 
-@op(
-    "ExpandDims",
-    gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
-    samples=lambda: [Sample((A,), {"axis": 0}), Sample((A,), {"axis": -1})],
-    shares=views.share_resized,
-)
+@op("ExpandDims", gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),), shares=views.share_resized)
 @shows("expand_dims(Tensor([1.0, 2.0]), 0).shape", "(1, 2)")
 def expand_dims(input_x: Any, *, axis: int) -> Any:
     """Insert a dimension of size 1.
@@ -251,7 +227,6 @@ def unsqueeze(input: Any, dim: int) -> Any:
     "Squeeze",
     init="axis=()",
     gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
-    samples=lambda: [Sample((A[None],), {"axis": ()}, vmap=False), Sample((A[None],), {"axis": (0,)})],
     shares=views.share_resized,
 )
 @shows("squeeze(Tensor([[[1.0, 2.0]]])).shape", "(2,)")
@@ -316,7 +291,7 @@ def expand_as(input: Any, other: Any) -> Any:
     return broadcast_to(input, other.shape)
 
 
-@op("Tile", samples=lambda: [Sample((A,), {"dims": (2,)}), Sample((A,), {"dims": (2, 1, 2)})])
+@op("Tile")
 @shows("tile(Tensor([1.0, 2.0]), (2,))", "[1. 2. 1. 2.]")
 def tile(input: Any, *, dims: tuple[int, ...]) -> Any:
     """Repeat the whole tensor along its dimensions.
@@ -334,7 +309,6 @@ def tile(input: Any, *, dims: tuple[int, ...]) -> Any:
 @op(
     "RepeatElements",
     classes=(),
-    samples=lambda: [Sample((A,), {"rep": 2, "axis": 1}), Sample((A,), {"rep": (1, 3), "axis": 0})],
 )
 @shows("repeat_elements(Tensor([1.0, 2.0]), 2)", "[1. 1. 2. 2.]")
 def repeat_elements(x: Any, *, rep: Any, axis: int = 0) -> Any:
@@ -369,7 +343,6 @@ def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:
     "Flip",
     classes=(),
     gradient=lambda x, out, dout, *, dims: (flip(dout, dims),),
-    samples=lambda: [Sample((A,), {"dims": (0,)}), Sample((A,), {"dims": (0, 1)})],
 )
 @shows("flip(Tensor([1.0, 2.0, 3.0]), (0,))", "[3. 2. 1.]")
 def flip(input: Any, *, dims: Any) -> Any:
@@ -406,7 +379,6 @@ def reverse(x: Any, axis: Any) -> Any:
 @op(
     "ReverseSequence",
     init="seq_dim, batch_dim=0",
-    samples=one(A, np.array([2, 3], np.int64), seq_dim=1, batch_dim=0),
 )
 @shows("reverse_sequence(Tensor([[1, 2, 3]]), Tensor([2]), 1)", "[[2 1 3]]")
 def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0) -> Any:
@@ -434,7 +406,6 @@ def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int =
 @op(
     "Roll",
     classes=(),
-    samples=lambda: [Sample((A,), {"shifts": 1, "dims": 1}), Sample((A,), {"shifts": 2, "dims": None})],
 )
 @shows("roll(Tensor([1.0, 2.0, 3.0]), 1, 0)", "[3. 1. 2.]")
 def roll(input: Any, *, shifts: Any, dims: Any = None) -> Any:
@@ -451,14 +422,14 @@ def roll(input: Any, *, shifts: Any, dims: Any = None) -> Any:
     return jnp.roll(input, shifts, dims)
 
 
-@op("Rot90", classes=(), samples=one(A, k=1, dims=(0, 1)))
+@op("Rot90", classes=())
 @shows("rot90(Tensor([[1, 2], [3, 4]]), 1, (0, 1))", "[[2 4]\n [1 3]]")
 def rot90(input: Any, *, k: int = 1, dims: tuple[int, int] = (0, 1)) -> Any:
     """Rotate by 90 degrees in the plane of two dimensions."""
     return jnp.rot90(input, k, dims)
 
 
-@op("Tril", init="diagonal=0", samples=lambda: [Sample((A,), {"diagonal": 0}), Sample((A,), {"diagonal": 1})])
+@op("Tril", init="diagonal=0")
 @shows("tril(Tensor([[1, 2], [3, 4]]))", "[[1 0]\n [3 4]]")
 def tril(input: Any, *, diagonal: int = 0) -> Any:
     """Keep the elements on and below a diagonal; the others become zero."""
@@ -467,7 +438,7 @@ def tril(input: Any, *, diagonal: int = 0) -> Any:
     return jnp.tril(input, diagonal)
 
 
-@op("Triu", init="diagonal=0", samples=lambda: [Sample((A,), {"diagonal": 0}), Sample((A,), {"diagonal": 1})])
+@op("Triu", init="diagonal=0")
 @shows("triu(Tensor([[1, 2], [3, 4]]))", "[[1 2]\n [0 4]]")
 def triu(input: Any, *, diagonal: int = 0) -> Any:
     """Keep the elements on and above a diagonal; the others become zero."""
@@ -476,12 +447,7 @@ def triu(input: Any, *, diagonal: int = 0) -> Any:
     return jnp.triu(input, diagonal)
 
 
-@op(
-    "DiagonalV2",
-    classes=(),
-    samples=lambda: [Sample((A,), {"offset": 0, "dim1": 0, "dim2": 1})],
-    shares=views.share_diagonal,
-)
+@op("DiagonalV2", classes=(), shares=views.share_diagonal)
 @shows("diagonal(Tensor([[1, 2], [3, 4]]))", "[1 4]")
 def diagonal(input: Any, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The elements of a diagonal.
@@ -500,7 +466,7 @@ def diagonal(input: Any, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> An
     return jnp.diagonal(input, offset, dim1, dim2)
 
 
-@op("DiagEmbed", classes=(), samples=lambda: [Sample((A,), {"offset": 0}), Sample((A,), {"offset": 1})])
+@op("DiagEmbed", classes=())
 def _diag_embed(input: Any, *, offset: int = 0) -> Any:
     """Matrices whose diagonals are the last dimension of the tensor."""
     size = input.shape[-1]
@@ -567,7 +533,7 @@ def atleast_3d(inputs: Any) -> Any:
     return reshape(inputs, shapes[inputs.ndim]) if inputs.ndim < 3 else inputs
 
 
-@op("ViewAsReal", classes=(), samples=one(A[:, :2].astype(np.complex64), differentiable=False))
+@op("ViewAsReal", classes=())
 @shows("view_as_real(Tensor([1 + 2j])).shape", "(1, 2)")
 def view_as_real(input: Any) -> Any:
     """A complex tensor as a real one whose last dimension holds real and imaginary part."""

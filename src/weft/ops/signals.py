@@ -9,7 +9,6 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops import create
 from weft.ops._checks import bools, ints, one_of, reals
@@ -79,13 +78,6 @@ def HammingWindow(
 @op(
     "FourierOfSize",
     classes=(),
-    samples=lambda: [
-        Sample(
-            (np.sin(np.arange(12, dtype=np.float32)).reshape(2, 6).astype(np.complex64),),
-            {"axes": (-1,), "inverse": False, "norm": "ortho"},
-            differentiable=False,
-        )
-    ],
 )
 def _fourier(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: str) -> Any:
     """The spectrum of complex signals, or the signals of spectra."""
@@ -95,13 +87,6 @@ def _fourier(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: str) -> Any:
 @op(
     "FourierOfReals",
     classes=(),
-    samples=lambda: [
-        Sample(
-            (np.sin(np.arange(12, dtype=np.float32)).reshape(2, 6),),
-            {"axes": (-1,), "norm": "ortho", "onesided": True},
-            differentiable=False,
-        )
-    ],
 )
 def _fourier_of_reals(x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool) -> Any:
     """The spectrum of real signals, maybe without the half that follows from the other."""
@@ -113,13 +98,6 @@ def _fourier_of_reals(x: Any, *, axes: tuple[int, ...], norm: str, onesided: boo
 @op(
     "RealsOfFourier",
     classes=(),
-    samples=lambda: [
-        Sample(
-            (np.sin(np.arange(8, dtype=np.float32)).reshape(2, 4).astype(np.complex64),),
-            {"axes": (-1,), "norm": "ortho", "onesided": True, "sizes": (6,)},
-            differentiable=False,
-        )
-    ],
 )
 def _reals_of_fourier(
     x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool, sizes: tuple[int, ...] | None
@@ -246,10 +224,6 @@ def NuclearNorm(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> Tensor:
 @op(
     "PairDistances",
     classes=(),
-    samples=lambda: [
-        Sample((np.array([[1.0, 2.0], [-1.0, 0.5], [3.0, -2.0]], np.float32),), {"p": p}, vmap=False)
-        for p in (2.0, 3.0, 1.0)
-    ],
 )
 def _pdist(x: Any, *, p: float) -> Any:
     """The distances of each pair of rows."""

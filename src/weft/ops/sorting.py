@@ -10,11 +10,9 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import ints, one_of
 from weft.ops._rules import one_axis, tensor
-from weft.ops._samples import INTEGERS, A
 from weft.ops.gather import gather_elements
 from weft.ops.index import getitem
 from weft.ops.shape import broadcast_to, swapaxes
@@ -25,17 +23,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _sort_samples() -> list[Sample]:
-    return [Sample((A,), {"axis": -1, "descending": False}), Sample((A,), {"axis": 0, "descending": True})]
-
-
 def _order(x: Any, axis: int, descending: bool) -> Any:
     if not descending:
         return jnp.argsort(x, axis=axis, stable=True)
     return jnp.argsort(x, axis=axis, stable=True, descending=True)
 
 
-@op("Sort", init="axis=-1, descending=False", multiple=True, samples=_sort_samples)
+@op("Sort", init="axis=-1, descending=False", multiple=True)
 @shows("*sort(Tensor([3, 1, 2]))", "[1 2 3] [1 2 0]")
 def sort(input_x: Any, *, axis: int = -1, descending: bool = False) -> Any:
     """Sort along an axis; equal elements keep their order.
@@ -56,7 +50,7 @@ def sort(input_x: Any, *, axis: int = -1, descending: bool = False) -> Any:
     return jnp.take_along_axis(input_x, order, axis=axis), order.astype(jnp.int32)
 
 
-@op("ArgSort", classes=(), no_gradient="integer result", samples=_sort_samples)
+@op("ArgSort", classes=(), no_gradient="integer result")
 @shows("argsort(Tensor([3, 1, 2]))", "[1 2 0]")
 def argsort(input: Any, *, axis: int = -1, descending: bool = False) -> Any:
     """Positions that sort a tensor along an axis.
@@ -82,7 +76,6 @@ def msort(input: Any) -> Any:
     "TopK",
     classes=(),
     multiple=True,
-    samples=lambda: [Sample((A,), {"k": 2, "largest": True}), Sample((A,), {"k": 1, "largest": False})],
 )
 def _topk(input: Any, *, k: int, largest: bool) -> Any:
     """The k largest or smallest elements of the last axis, in order, and their positions."""
@@ -141,9 +134,6 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     "SearchSorted",
     classes=(),
     no_gradient="integer result",
-    samples=lambda: [
-        Sample((np.array([1.0, 2.0, 4.0], np.float32), A), {"right": False, "dtype": dtypes.int64}, vmap=False)
-    ],
 )
 def _searchsorted(sorted_sequence: Any, values: Any, *, right: bool, dtype: Any) -> Any:
     """Where values would be inserted to keep a sequence sorted."""
@@ -255,7 +245,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     return _masked_scatter(broadcast_to(input, shape), broadcast_to(mask, shape), source)
 
 
-@op("MaskedScatter", classes=(), samples=lambda: [Sample((A, A > 0, A * 3))])
+@op("MaskedScatter", classes=())
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     """Replace the elements where a mask holds by the elements of another tensor, in order."""
     order = jnp.cumsum(mask.reshape(-1)) - 1
@@ -315,7 +305,6 @@ def unique_consecutive(
     "UniqueWithPad",
     multiple=True,
     no_gradient="chooses representatives",
-    samples=lambda: [Sample((np.array([5, 2, 5, 1], np.int32), np.int32(0)))],
 )
 @shows("*unique_with_pad(Tensor([5, 2, 5]), 0)", "[5 2 0] [0 1 0]")
 def unique_with_pad(x: Any, pad_num: Any) -> Any:
@@ -344,7 +333,6 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     "Histc",
     classes=(),
     no_gradient="counts",
-    samples=lambda: [Sample((A,), {"bins": 4, "min": -2.0, "max": 3.0}, vmap=False)],
 )
 def _histc(input: Any, *, bins: int, min: float, max: float) -> Any:
     """Counts of elements in bins of equal width."""
@@ -360,7 +348,7 @@ def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> An
     return _histc(input, bins=bins, min=min, max=max)
 
 
-@op("Mode", classes=(), multiple=True, samples=lambda: [Sample((INTEGERS,), {"dim": 1, "keepdim": False}, False)])
+@op("Mode", classes=(), multiple=True)
 @shows("*mode(Tensor([2, 1, 2]))", "2 2")
 def mode(input: Any, *, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along an axis (the smallest of several), and the last position of it."""

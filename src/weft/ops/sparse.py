@@ -10,7 +10,6 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import add_method, op
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.errors import NoTensor
@@ -27,9 +26,6 @@ _INDICES = (dtypes.int16, dtypes.int32, dtypes.int64)
 @op(
     "ScatterToDense",
     classes=(),
-    samples=lambda: [
-        Sample((np.array([[0, 1], [2, 0]]), np.array([1.5, -2.0], np.float32)), {"shape": (3, 2)}, vmap=False)
-    ],
 )
 def _dense(indices: Any, values: Any, *, shape: tuple[int, ...]) -> Any:
     """Zeros with values at places; those at one place are added."""
@@ -40,7 +36,6 @@ def _dense(indices: Any, values: Any, *, shape: tuple[int, ...]) -> Any:
 @op(
     "TakeFromDense",
     classes=(),
-    samples=lambda: [Sample((np.array([[0, 1], [2, 0]]), np.ones((3, 2), np.float32)), vmap=False)],
 )
 def taken(indices: Any, dense: Any) -> Any:
     """The values of a tensor at places."""
@@ -51,7 +46,6 @@ def taken(indices: Any, dense: Any) -> Any:
     "EndsOfRows",
     classes=(),
     no_gradient="integers",
-    samples=lambda: [Sample((np.array([0, 2, 2]),), {"count": 3}, differentiable=False, vmap=False)],
 )
 def ends_of_rows(rows: Any, *, count: int) -> Any:
     """Where the values of each row begin, of the row of each value, which ascends."""
@@ -62,7 +56,6 @@ def ends_of_rows(rows: Any, *, count: int) -> Any:
     "RowsOfPointers",
     classes=(),
     no_gradient="integers",
-    samples=lambda: [Sample((np.array([0, 1, 3]),), {"count": 3}, differentiable=False, vmap=False)],
 )
 def rows_of(indptr: Any, *, count: int) -> Any:
     """The row of each value, of where the rows begin."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import jax.scipy.special
-import numpy as np
 
 from weft.core.declare import op, operator_class
-from weft.core.primitive import Sample
 from weft.ops import bessel
 from weft.ops._rules import floating, promoted
 from weft.ops.elementwise import exp, log, log1p
@@ -44,12 +42,6 @@ def _betainc_rule(a: Any, b: Any, x: Any, out: Any, dout: Any) -> tuple[Any, Any
     "RegularizedBeta",
     classes=(),
     gradient=_betainc_rule,
-    samples=lambda: [
-        Sample(
-            (np.array([0.5, 2.0], np.float32), np.array([1.5, 3.0], np.float32), np.array([0.25, 0.75], np.float32)),
-            differentiable=False,  # the first two operands are no path for gradients
-        )
-    ],
 )
 def _betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function, elementwise."""

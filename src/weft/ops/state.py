@@ -12,11 +12,10 @@ from weft.core import trace as trace_module
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
 from weft.core.dispatch import CAST, apply, separate
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL
 from weft.core.tensor import Parameter, Tensor, data_of, view, wrap
 from weft.ops._rules import tensor
-from weft.ops._samples import one, unary
 from weft.ops.shape import zeros_of
 from weft.parallel.processes import processes
 
@@ -127,7 +126,7 @@ def identity(x: Any) -> Any:
     return apply(Primitive.table["Identity"], (x,)) if isinstance(x, Tensor) else x
 
 
-@op("StopGradient", classes=(), no_gradient="stops gradients by definition", samples=unary(), elementwise=True)
+@op("StopGradient", classes=(), no_gradient="stops gradients by definition", elementwise=True)
 def _stop_gradient(value: Any) -> Any:
     """The same elements, without gradient."""
     return value
@@ -222,7 +221,6 @@ _AFTER: Final = Primitive(
     "After",
     lambda value, expression: value,
     derivative=lambda value, expression, out, dout: (dout, zeros_of(expression)),
-    samples=lambda: [Sample((np.array([1.0, 2.0], np.float32), np.array([3.0], np.float32)))],
 )
 
 
@@ -285,7 +283,7 @@ def population_count(input_x: Any) -> Any:
     return _population_count(input_x)
 
 
-@op("PopulationCount", no_gradient="integer result", samples=one(np.array([3, 8, 255], np.int32)), elementwise=True)
+@op("PopulationCount", no_gradient="integer result", elementwise=True)
 def _population_count(input_x: Any) -> Any:
     """Number of bits that are set in each integer."""
     return jnp.bitwise_count(input_x).astype(jnp.uint8)

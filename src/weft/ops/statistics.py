@@ -13,10 +13,8 @@ from jax import lax
 from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.core.describing import shows
-from weft.core.primitive import Sample
 from weft.ops._kinks import magnitude, vector_norm
 from weft.ops._rules import all_axes, floating, mean_of, one_axis
-from weft.ops._samples import INTEGERS, A
 from weft.ops.math import mul, typed_div
 from weft.ops.reduce import norm_root, reduce_mean, reduce_sum, sum, sum_of_powers
 from weft.ops.select import scaled_down
@@ -28,14 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _ddof_samples() -> list[Sample]:
-    return [
-        Sample((A,), {"axis": None, "ddof": 0, "keepdims": False}),
-        Sample((A,), {"axis": 1, "ddof": 1, "keepdims": True}),
-    ]
-
-
-@op("Variance", classes=(), samples=_ddof_samples)
+@op("Variance", classes=())
 @shows("var(Tensor([1.0, 3.0]))", "1.0")
 def var(input: Any, *, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Variance over axes.
@@ -77,7 +68,6 @@ def std_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
 @op(
     "LogSumExp",
     classes=(),
-    samples=lambda: [Sample((A,), {"dim": 1, "keepdim": False}), Sample((A,), {"dim": None, "keepdim": True})],
 )
 @shows("logsumexp(Tensor([1000.0]), 0)", "1000.0")
 def logsumexp(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
@@ -90,7 +80,6 @@ def logsumexp(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     "Median",
     init="global_median=False, axis=0, keep_dims=False",
     multiple=True,
-    samples=lambda: [Sample((A,), {"global_median": False, "axis": 1, "keep_dims": False})],
 )
 def _median(x: Any, *, global_median: bool = False, axis: int = 0, keep_dims: bool = False) -> Any:
     """The lower median and its position."""
@@ -118,7 +107,6 @@ def median(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
 @op(
     "Quantile",
     classes=(),
-    samples=lambda: [Sample((A, np.float32(0.3)), {"axis": 1, "keepdims": False, "ignore_nan": False})],
 )
 def _quantile(input: Any, q: Any, *, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
     """Quantiles, interpolating linearly."""
@@ -167,7 +155,7 @@ def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
     return _nanmedian(input, axis=axis, keepdims=keepdims)
 
 
-@op("NanMedian", classes=(), multiple=True, samples=lambda: [Sample((A,), {"axis": 1, "keepdims": False})])
+@op("NanMedian", classes=(), multiple=True)
 def _nanmedian(x: Any, *, axis: int, keepdims: bool) -> Any:
     """The lower median of what is not NaN, and its position."""
     order = jnp.argsort(x, axis=axis)  # NaN comes last
@@ -177,15 +165,7 @@ def _nanmedian(x: Any, *, axis: int, keepdims: bool) -> Any:
     return (value, index) if keepdims else (jnp.squeeze(value, axis), jnp.squeeze(index, axis))
 
 
-def _norm_samples() -> list[Sample]:
-    return [
-        Sample((A,), {"ord": 2.0, "dim": 1, "keepdim": False}),
-        Sample((A,), {"ord": None, "dim": None, "keepdim": False}),
-        Sample((A,), {"ord": 1.0, "dim": (0,), "keepdim": True}),
-    ]
-
-
-@op("Norm", classes=(), samples=_norm_samples)
+@op("Norm", classes=())
 def _norm(A: Any, *, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
     """Vector or matrix norm."""
     A = floating(A)
@@ -223,7 +203,6 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     "CountNonZero",
     classes=(),
     no_gradient="integer result",
-    samples=lambda: [Sample((INTEGERS,), {"axis": (0,), "keep_dims": False, "dtype": dtypes.int32})],
 )
 @shows("count_nonzero(Tensor([0, 1, 2]))", "2")
 def count_nonzero(x: Any, *, axis: Any = (), keep_dims: bool = False, dtype: Any = dtypes.int32) -> Any:

@@ -6,14 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft import lazily
 from weft.core.declare import op
 from weft.core.describing import shows
 from weft.ops._rows import of_floats, row
 from weft.ops._rules import floating
-from weft.ops._samples import POSITIVE, one, positive, unary, unit
 from weft.ops.binary import atan2
 from weft.ops.math import mul, neg
 
@@ -29,7 +27,6 @@ __all__ = [
     "zeta",
 ]  # fmt: skip
 
-_ABOVE_ONE = POSITIVE + 1
 _row, _of_floats = partial(row, __name__), partial(of_floats, __name__)
 
 
@@ -50,14 +47,14 @@ cos: Any = _of_floats(
     "cos", jnp.cos, "Cosine of each element (radians).", "cos(Tensor([0.0]))", "[1.]",
     gradient=lambda x, out, dout: (neg(mul(dout, sin(x))),),
 )  # fmt: skip
-tan = _of_floats("tan", jnp.tan, "Tangent of each element (radians).", "tan(Tensor([0.0]))", "[0.]", samples=unit())
+tan = _of_floats("tan", jnp.tan, "Tangent of each element (radians).", "tan(Tensor([0.0]))", "[0.]")
 asin = _of_floats(
     "asin", jnp.arcsin, "Arcsine of each element, in radians.", "asin(Tensor([0.0]))", "[0.]",
-    method=("asin", "arcsin"), samples=unit(),
+    method=("asin", "arcsin"),
 )  # fmt: skip
 acos = _of_floats(
     "acos", jnp.arccos, "Arccosine of each element, in radians.", "acos(Tensor([1.0]))", "[0.]",
-    primitive="ACos", method=("acos", "arccos"), samples=unit(),
+    primitive="ACos", method=("acos", "arccos"),
 )  # fmt: skip
 atan = _of_floats(
     "atan", jnp.arctan, "Arctangent of each element, in radians.", "atan(Tensor([0.0]))", "[0.]",
@@ -71,25 +68,23 @@ asinh = _of_floats(
 )  # fmt: skip
 acosh = _of_floats(
     "acosh", jnp.arccosh, "Inverse hyperbolic cosine of each element.", "acosh(Tensor([1.0]))", "[0.]",
-    method=("acosh", "arccosh"), samples=unary(_ABOVE_ONE),
+    method=("acosh", "arccosh"),
 )  # fmt: skip
 atanh = _of_floats(
     "atanh", jnp.arctanh, "Inverse hyperbolic tangent of each element.", "atanh(Tensor([0.0]))", "[0.]",
-    method=("atanh", "arctanh"), samples=unit(),
+    method=("atanh", "arctanh"),
 )  # fmt: skip
 sinc = _of_floats("sinc", jnp.sinc, "``sin(pi x) / (pi x)`` of each element, 1 at zero.", "sinc(Tensor([0.0]))", "[1.]")
 erf = _special("erf", "erf", "Error function of each element.", "erf(Tensor([0.0]))", "[0.]")
 erfc = _special("erfc", "erfc", "Complementary error function of each element.", "erfc(Tensor([0.0]))", "[1.]")
-erfinv = _special(
-    "erfinv", "erfinv", "Inverse error function of each element.", "erfinv(Tensor([0.0]))", "[0.]", samples=unit()
-)
+erfinv = _special("erfinv", "erfinv", "Inverse error function of each element.", "erfinv(Tensor([0.0]))", "[0.]")
 lgamma = _special(
     "lgamma", "gammaln", "Logarithm of the gamma function of each element.", "lgamma(Tensor([1.0])).round(decimals=4)",
-    "[0.]", samples=positive(),
+    "[0.]",
 )  # fmt: skip
 
 
-@op("Digamma", method="digamma", samples=positive(), elementwise=True)
+@op("Digamma", method="digamma", elementwise=True)
 @shows("digamma(Tensor([1.0])).shape", "(1,)")
 def digamma(input: Any) -> Any:
     """Derivative of `lgamma` at each element."""
@@ -118,7 +113,7 @@ bessel_i1e = _row(
 )  # fmt: skip
 
 
-@op("Polygamma", classes=("Polygamma",), samples=one(np.array([1, 1, 2], np.int32), POSITIVE), elementwise=True)
+@op("Polygamma", classes=("Polygamma",), elementwise=True)
 @shows("polygamma(Tensor(1), Tensor([1.0])).shape", "(1,)")
 def polygamma(n: Any, input: Any) -> Any:
     """Derivative of order `n` of `digamma` at each element."""
@@ -126,7 +121,7 @@ def polygamma(n: Any, input: Any) -> Any:
     return special.polygamma(n, input)
 
 
-@op("Zeta", samples=one(_ABOVE_ONE, POSITIVE), promotes=True, elementwise=True)
+@op("Zeta", promotes=True, elementwise=True)
 @shows("zeta(Tensor([2.0]), Tensor([1.0])).shape", "(1,)")
 def zeta(input: Any, other: Any) -> Any:
     """Hurwitz zeta function."""
@@ -136,16 +131,16 @@ def zeta(input: Any, other: Any) -> Any:
 igamma = _row(
     "igamma", lambda input, other: special.gammainc(floating(input), floating(other)),
     "Regularised lower incomplete gamma function.", "igamma(Tensor([1.0]), Tensor([0.0]))", "[0.]",
-    samples=one(POSITIVE, _ABOVE_ONE, differentiable=False), promotes=True, method=(),
+    promotes=True, method=()
 )  # fmt: skip
 igammac = _row(
     "igammac", lambda input, other: special.gammaincc(floating(input), floating(other)),
     "Regularised upper incomplete gamma function.", "igammac(Tensor([1.0]), Tensor([0.0]))", "[1.]",
-    samples=one(POSITIVE, _ABOVE_ONE, differentiable=False), promotes=True, method=(),
+    promotes=True, method=()
 )  # fmt: skip
 
 
-@op("Mvlgamma", init="p", method="mvlgamma", samples=unary(_ABOVE_ONE, p=2))
+@op("Mvlgamma", init="p", method="mvlgamma")
 @shows("mvlgamma(Tensor([1.0]), 1).round(decimals=4)", "[0.]")
 def mvlgamma(input: Any, *, p: int) -> Any:
     """Logarithm of the multivariate gamma function of dimension `p`."""

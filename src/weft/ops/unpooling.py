@@ -6,13 +6,11 @@ import math
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
 from weft.core.describing import described, shows, told
 from weft.core.dispatch import apply
-from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, floats, reals, tensors
 from weft.ops._kinks import root
@@ -44,7 +42,6 @@ def _a_tensor(name: str, value: Any, ranks: tuple[int, ...]) -> Tensor:
     "RootOfOrder",
     classes=(),
     elementwise=True,
-    samples=lambda: [Sample((np.array([0.5, 2.0], np.float32),), {"p": 3.0})],
 )
 def _root(x: Any, *, p: float) -> Any:
     """A root; its derivative at 0 is 0, and there is none of what is negative."""
@@ -199,13 +196,7 @@ def _starts(samples: Any, length: int, window: int, outputs: int) -> Any:
     return jnp.where(steps == outputs - 1, length - window, shifted.astype(jnp.int64))
 
 
-def _fractional_samples() -> list[Sample]:
-    x = np.random.default_rng(0).permutation(2 * 2 * 5 * 4).reshape(2, 2, 5, 4).astype(np.float32) / 8
-    u = np.linspace(0.1, 0.9, 8, dtype=np.float32).reshape(2, 2, 2)
-    return [Sample((x, u), {"kernel": (2, 2), "outputs": (3, 2)}, False, False)]
-
-
-@op("FractionalMaxima", classes=(), multiple=True, samples=_fractional_samples)
+@op("FractionalMaxima", classes=(), multiple=True)
 def fractional_maxima(x: Any, samples: Any, *, kernel: tuple[int, ...], outputs: tuple[int, ...]) -> Any:
     """Maxima of windows that begin at random, and their flat positions."""
     rank = len(kernel)

@@ -6,23 +6,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft.core.declare import as_operator, operator_class
 from weft.core.describing import completed, indent_of
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, present
 from weft.ops import optimizer
 
 _WHY: Final = "a step of an optimizer is no path for gradients"
-#: operands that are one number, and a value of each for the tests
-_NUMBERS: Final[dict[str, float]] = {
-    "lr": 0.1, "alpha": 0.1, "rho": 0.9, "decay": 0.9, "momentum": 0.5, "epsilon": 1e-3, "beta1": 0.9, "beta2": 0.75,
-    "beta1_power": 0.5, "beta2_power": 0.25, "l1": 0.01, "l2": 0.1, "lr_power": -0.5, "sign_decay": 0.9, "beta": 0.9,
-    "logbase": 1.5, "global_step": 2, "weight_decay": 0.01, "loss_scale": 2.0,
-}  # fmt: skip
-_SETTINGS: Final[dict[str, Any]] = {"use_nesterov": True, "update_slots": True, "l2_shrinkage": 0.1} | _NUMBERS
 _MEANINGS: Final = {
     name: f"{indent_of(2)}{name}: {meaning}."
     for name, meaning in {
@@ -198,15 +190,6 @@ def _on_rows(step: Callable[..., Any], count: int, gradient: int, everywhere: bo
     return on_rows
 
 
-def _sample(operands: list[str], settings: tuple[str, ...]) -> Sample:
-    rows, some = np.array([[1.0, -2.0], [0.5, 1.5], [2.0, 1.0]], np.float32), np.array([2, 0], np.int32)
-    sparse = "indices" in operands
-    known = {"indices": some, "grad": rows[:2] / 4 if sparse else rows / 4}
-    known |= {name: np.array(value, np.float32) for name, value in _NUMBERS.items()}
-    inputs = [known.get(name, rows if name in ("var", "m") else np.abs(rows)) for name in operands]
-    return Sample(tuple(inputs), {name: _SETTINGS[name] for name in settings}, vmap=False)
-
-
 def _updating(
     name: str,
     operands: str,
@@ -246,7 +229,6 @@ def _updating(
         multiple=True,
         promotes=True,
         no_gradient=_WHY,
-        samples=lambda: [_sample(names, fixed)],
     )
 
     def update(*given: Any, **options: Any) -> Any:
@@ -396,13 +378,6 @@ _LARS: Final = Primitive(
     attr_names=("epsilon", "hyperpara", "use_clip"),
     promotes=True,
     no_gradient=_WHY,
-    samples=lambda: [
-        Sample(
-            (*[np.array([1.0, -2.0], np.float32)] * 2, *[np.array(v, np.float32) for v in (5.0, 5.0, 0.1, 0.1)]),
-            {"epsilon": 1e-5, "hyperpara": 0.5, "use_clip": False},
-            vmap=False,
-        )
-    ],
 )
 
 

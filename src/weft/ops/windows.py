@@ -12,7 +12,7 @@ from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 from weft.ops import pool
 from weft.ops._assigning import assigned
@@ -104,9 +104,6 @@ def _place_bounds(x: Any, argmax: Any, size: tuple[int, ...]) -> None:
     "Unpooling",
     classes=(),
     bounds=_place_bounds,
-    samples=lambda: [
-        Sample((np.array([[[[1.5, 2.0]]]], np.float32), np.array([[[[3, 0]]]], np.int64)), {"size": (2, 3)}, vmap=False)
-    ],
 )
 def _unpooled(x: Any, argmax: Any, *, size: tuple[int, ...]) -> Any:
     """Zeros with values at flat positions of the last dimensions."""
@@ -296,15 +293,6 @@ _CELLS = Primitive(
     _cells,
     attr_names=("outputs", "pseudo", "overlapping", "mean"),
     multiple=True,
-    samples=lambda: [
-        Sample(
-            (np.arange(40, dtype=np.float32).reshape(1, 5, 4, 2), np.array([0.3, 0.6], np.float32)),
-            {"outputs": (3, 2), "pseudo": pseudo, "overlapping": True, "mean": mean},
-            differentiable=False,  # the random numbers are no path for gradients
-            vmap=False,
-        )
-        for pseudo, mean in ((True, False), (False, True))
-    ],
 )
 
 
@@ -370,16 +358,6 @@ def _fractional_cells(name: str, what: str, mean: bool) -> Any:
 @op(
     "GreyDilation",
     classes=(),
-    samples=lambda: [
-        Sample(
-            (
-                np.random.default_rng(0).permutation(32).reshape(1, 2, 4, 4).astype(np.float32) / 8,
-                np.random.default_rng(1).permutation(8).reshape(2, 2, 2).astype(np.float32) / 50,
-            ),
-            {"stride": (1, 2), "dilation": (2, 1), "pads": ((1, 0), (0, 1))},
-            vmap=False,
-        )
-    ],
 )
 def _dilated(x: Any, filter: Any, *, stride: Any, dilation: Any, pads: Any) -> Any:
     """The maxima over windows of images (N, C, H, W) of what is there and in a filter (C, KH, KW), added."""

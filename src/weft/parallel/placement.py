@@ -26,7 +26,7 @@ from weft.context import ParallelMode, get_auto_parallel_context, note
 from weft.core import tensor as tensor_module
 from weft.core import trace
 from weft.core.dispatch import apply
-from weft.core.primitive import ACROSS, Sample
+from weft.core.primitive import ACROSS
 from weft.core.tensor import Parameter, Tensor, data_of
 from weft.ir.graph import Value
 from weft.parallel import spanning
@@ -260,12 +260,6 @@ CONSTRAINT: Final = _Constraint(
     _constrain,
     attr_names=Place._fields,
     derivative=_derivative,
-    samples=(
-        Sample(
-            (np.arange(6.0, dtype=np.float32).reshape(2, 3),),
-            {"sizes": (1,), "names": ("x",), "ranks": (0,), "dims": (("x",), ())},
-        ),
-    ),
 )
 
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from weft.core import trace
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter
 from weft.core.transparency import keeps
 from weft.parallel import placement
@@ -34,7 +32,6 @@ STAGE: Final = Primitive(
     lambda value, stage, micro: value,
     attr_names=("stage", "micro"),
     derivative=_derivative,
-    samples=(Sample((np.arange(3.0, dtype=np.float32),), {"stage": 0, "micro": None}),),
 )
 
 

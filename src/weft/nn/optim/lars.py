@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter
 from weft.nn.cell import Cell
 from weft.nn.declared import flag
@@ -41,13 +40,6 @@ _LARS = Primitive(
     _scaled,
     attr_names=("chosen", "decays", "epsilon", "coefficient", "use_clip"),
     multiple=True,
-    samples=[
-        Sample(
-            (*(np.array(v, np.float32) for v in ([1.0, 2.0], [3.0], [0.5, 0.25], [1.0])), np.array(0.1, np.float32)),
-            {"chosen": (True, False), "decays": (0.1, 0.0), "epsilon": 1e-5, "coefficient": 0.001, "use_clip": False},
-            vmap=False,
-        )
-    ],
 )
 
 

@@ -19,7 +19,7 @@ from weft import dtypes
 from weft.autodiff.composite import HyperMap, Map
 from weft.core.dispatch import apply
 from weft.core.parameters import ParameterTuple
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.nn.cell import Cell
@@ -552,9 +552,7 @@ class _Rates(Cell):
         return apply(_RATE_AT, (self.rates, global_step)).reshape(global_step.shape)
 
 
-_RATE_AT = Primitive(
-    "LearningRateAt", _rate_at, samples=[Sample((np.array([0.5, 0.25], np.float32), np.array([1])), vmap=False)]
-)
+_RATE_AT = Primitive("LearningRateAt", _rate_at)
 
 
 def _step_primitive(cls: type[Optimizer]) -> Primitive:

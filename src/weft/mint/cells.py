@@ -11,7 +11,7 @@ from inspect import Signature
 from typing import Any, ClassVar, Final
 
 from weft import ops
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.mint import functional
 from weft.mint.rows import parse
 from weft.nn.cell import Cell

@@ -11,9 +11,7 @@ from inspect import Signature, signature
 from typing import Any, Final
 
 from weft import mint, ops
-from weft.core.declare import operator_class
-from weft.core.operators import OPERATOR_CLASSES
-from weft.core.tensor import Tensor
+from weft.core import OPERATOR_CLASSES, Tensor, operator_class
 from weft.lazily import Names
 from weft.mint import functional
 from weft.mint.arithmetic import a_tensor

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft import dtypes, ops
-from weft.core.tensor import Tensor
-from weft.core.transparency import transparent
+from weft.core import Tensor, transparent
 from weft.lazily import Names
 from weft.mint import shaping
 from weft.mint.arithmetic import a_tensor

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft import dtypes, ops
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor
 from weft.mint import functional
 from weft.nn.cell import Cell
 from weft.nn.declared import positive_int

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft import dtypes, ops
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 
 __all__ = [
     "bernoulli", "empty", "empty_like", "linspace", "multinomial", "normal", "rand", "rand_like", "randint",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft import dtypes, ops
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.mint.arithmetic import a_tensor, summed_type
 
 __all__ = [

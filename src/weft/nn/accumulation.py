@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.autodiff.composite import HyperMap, MultitypeFuncGraph, partial
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.ops.create import zeros_like
 from weft.ops.state import assign, assign_add

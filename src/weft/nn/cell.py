@@ -20,11 +20,9 @@ from weft.autodiff.starts import is_hooked
 from weft.capture.python.namespaces import set_state
 from weft.capture.python.users import users_code
 from weft.capture.state import events
-from weft.core import trace
+from weft.core import Parameter, Tensor, keeps, trace, transparent
 from weft.core.home import Home
 from weft.core.parameters import ParameterTuple, rename
-from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import keeps, transparent
 from weft.nn.hooks import Hookable, call_with_extras, cast_floating
 from weft.nn.remarks import Remarks
 from weft.nn.state import STATE_HOOKS, State, buffer_error

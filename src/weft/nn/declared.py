@@ -15,10 +15,8 @@ from operator import attrgetter
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
+from weft.core import Described, Operator, Tensor
 from weft.core.declare import constructor_template
-from weft.core.describing import Described
-from weft.core.operators import Operator
-from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.ops._checks import bools, ints
 from weft.parallel.modes import is_in_auto_parallel_mode

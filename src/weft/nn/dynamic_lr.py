@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from weft.core.describing import described, shows, told
+from weft.core import described, shows, told
 
 
 def _positive(what: str, value: Any, integer: bool = False, zero: bool = False) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft import dtypes
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, shows
 from weft.nn.cell import Cell
 from weft.nn.layer.recurrent import RecurrentCell
 from weft.nn.loss import LossBase

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from weft.autodiff.custom import call_with_bprop, cell_backward_hook
 from weft.autodiff.recompute import recompute
-from weft.core.dispatch import CAST, apply
-from weft.core.tensor import Parameter, Tensor, data_of
-from weft.core.transparency import transparent
+from weft.core import CAST, Parameter, Tensor, apply, data_of, transparent
 from weft.dtypes import DType
 from weft.parallel.stages import at_stage, hold, settle
 from weft.parallel.strategies import spread_around

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, shows
 from weft.dtypes import DType
 from weft.nn.declared import Described, constructor, keep
 from weft.ops._checks import one_of

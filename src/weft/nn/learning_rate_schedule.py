@@ -6,9 +6,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core import Primitive, Tensor, apply
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared, flag, positive_int
 from weft.ops._checks import reals

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from weft import dtypes
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared, flag, number, real, with_operators
 from weft.nn.layer.activation import get_activation

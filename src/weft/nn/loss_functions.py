@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from weft import ops as all_operations
-from weft.core.tensor import Tensor
-from weft.core.transparency import transparent
+from weft.core import Tensor, transparent
 from weft.dtypes import float32, int32, int64
 from weft.nn.declared import declared, flag, positive_int
 from weft.nn.loss import LossBase

@@ -8,10 +8,7 @@ import jax.numpy as jnp
 
 from weft import dtypes
 from weft.autodiff.composite import HyperMap
-from weft.core.describing import shows
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Primitive, Tensor, apply, shows
 from weft.nn.cell import Cell
 from weft.nn.declared import declared
 from weft.nn.wrap import TrainOneStepCell, loss_and_gradients

@@ -7,10 +7,7 @@ from typing import Any
 
 from weft import dtypes
 from weft.context import SCHEDULERS, ParallelMode, get_auto_parallel_context, set_auto_parallel_context
-from weft.core.describing import shows
-from weft.core.dispatch import apply
-from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import keeps, transparent
+from weft.core import Parameter, Tensor, apply, keeps, shows, transparent
 from weft.cuts import check_strategies
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared

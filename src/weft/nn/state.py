@@ -11,9 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
-from weft.core.dispatch import CAST, apply
-from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import transparent
+from weft.core import CAST, Parameter, Tensor, apply, transparent
 from weft.dtypes import DType
 from weft.nn.hooks import HookHandle
 from weft.parallel.slices import placed_as

@@ -7,9 +7,8 @@ from typing import Any
 from weft import dtypes
 from weft.autodiff.grad import GradFunction, GradOperation
 from weft.context import ParallelMode, get_auto_parallel_context
+from weft.core import Parameter, Tensor, transparent
 from weft.core.parameters import ParameterTuple
-from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.nn.parallel import DistributedGradReducer
 from weft.ops._checks import bools

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from weft import dtypes
+from weft.core import Tensor
 from weft.core.declare import Look, checked_form
-from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 from weft.dtypes import DType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Protocol
 
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.errors import NoTensor
 
 

@@ -9,8 +9,7 @@ import functools
 from types import FunctionType
 from typing import Any, Final
 
-from weft.core.operators import OPERATOR_CLASSES
-from weft.core.tensor import Tensor
+from weft.core import OPERATOR_CLASSES, Tensor
 from weft.core.tracebacks import hide_operation
 from weft.core.transparency import FRAMELESS, KEEPING, PYTHON_ONLY, STAND_INS, TRANSPARENT, UNBROKEN
 from weft.errors import NoTensor

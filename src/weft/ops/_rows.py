@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.core.declare import op
-from weft.core.describing import told
+from weft.core import op, told
 from weft.ops._rules import floating, operands
 
 

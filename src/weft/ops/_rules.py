@@ -7,9 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
+from weft.core import Tensor
 from weft.core.conversion import converted
 from weft.core.run_number import whole
-from weft.core.tensor import Tensor
 
 
 def promoted(*arrays: Any) -> tuple[Any, ...]:

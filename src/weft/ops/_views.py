@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from weft.core import Primitive, Tensor, apply
 from weft.core import trace as trace_module
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
 from weft.core.sharing import KINDS, Kind, Layout, contiguous, layout, may_share, share
-from weft.core.tensor import Tensor
 from weft.core.trace import Undecided
 
 

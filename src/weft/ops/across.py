@@ -12,8 +12,7 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from weft.core.dispatch import apply
-from weft.core.tensor import Tensor
+from weft.core import Tensor, apply
 from weft.parallel.exchange import ALIKE, AXIS, Exchange
 from weft.parallel.groups import Group
 from weft.parallel.processes import processes

@@ -9,12 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from weft import dtypes
+from weft.core import Primitive, Tensor, apply, op, operator_class, shows
 from weft.core.conversion import converted
-from weft.core.declare import op, operator_class
-from weft.core.describing import shows
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
 from weft.ops._checks import ints, one_of
 from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating

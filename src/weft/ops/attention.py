@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from weft import dtypes
-from weft.core.declare import as_operator, operator_class
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, operator_class
 from weft.ops._checks import ints, one_of, reals, strings
 from weft.ops.activation import softmax
 from weft.ops.create import arange, zeros

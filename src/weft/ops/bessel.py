@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import lazily
-from weft.core.describing import described
+from weft.core import described
 from weft.ops._rows import row
 from weft.ops.math import mul, sub
 from weft.ops.select import where

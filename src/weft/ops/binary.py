@@ -8,8 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core.declare import op
-from weft.core.describing import shows
+from weft.core import op, shows
 from weft.ops._rows import of_pairs
 from weft.ops._rules import broadcastable, floating, operands, tensor
 from weft.ops.math import add, div_no_nan, mul, neg, pow

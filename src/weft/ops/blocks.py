@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.declare import op
-from weft.core.describing import shows
+from weft.core import op, shows
 
 __all__ = ["depth_to_space", "space_to_depth"]
 

@@ -13,11 +13,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.describing import Described
-from weft.core.dispatch import apply
-from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core import OPERATOR_CLASSES, Described, Operator, Primitive, Tensor, apply
 from weft.ops import across
 from weft.ops.across import REDUCTIONS, ReduceOp
 from weft.parallel.groups import Group

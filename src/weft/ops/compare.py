@@ -8,10 +8,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import op
-from weft.core.describing import shows
-from weft.core.dispatch import apply, binary_method
-from weft.core.tensor import Tensor
+from weft.core import Tensor, apply, op, shows
+from weft.core.dispatch import binary_method
 from weft.ops._rows import of_one, of_pairs
 from weft.ops._rules import operands, tensor
 from weft.ops.logic import logical_not

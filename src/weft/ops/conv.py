@@ -9,11 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from weft._jax_compat import PRECISION_OF_CONVOLUTIONS
-from weft.core.declare import as_operator, freeze, operator_class
-from weft.core.describing import described, shows, told
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core import Primitive, Tensor, apply, as_operator, described, operator_class, shows, told
+from weft.core.declare import freeze
 from weft.errors import NoTensor
 from weft.ops._rules import promoted
 

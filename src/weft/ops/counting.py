@@ -8,9 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.bounds import check_bounds
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, check_bounds, op, operator_class
 from weft.ops._checks import bools, ints, lists, one_of
 from weft.ops._rules import numbers
 from weft.ops.create import ones

@@ -10,11 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows
-from weft.core.dispatch import apply
+from weft.core import Tensor, apply, as_operator, op, operator_class, shows
 from weft.core.run_number import whole
-from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops._checks import one_of
 from weft.ops._rules import numbers, tensor

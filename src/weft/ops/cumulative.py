@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft.core.declare import op
-from weft.core.describing import shows
+from weft.core import op, shows
 from weft.ops._rules import one_axis, tensor
 from weft.ops.joining import concat
 from weft.ops.reduce import counting, reduce_sum

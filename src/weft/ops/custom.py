@@ -8,12 +8,9 @@ from typing import Any, Final
 import jax
 
 from weft import dtypes
+from weft.core import OPERATOR_CLASSES, Operator, Primitive, Tensor, apply, keeps, transparent
 from weft.core.closed import outside_of
-from weft.core.dispatch import apply
-from weft.core.operators import OPERATOR_CLASSES, Operator, differentiated
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
-from weft.core.transparency import keeps, transparent
+from weft.core.operators import differentiated
 from weft.dtypes import DType
 from weft.ir.types import TensorType
 from weft.ops.host_functions import call_on_host

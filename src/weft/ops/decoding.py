@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft import dtypes
-from weft.core.bounds import check_bounds
-from weft.core.describing import shows
+from weft.core import check_bounds, shows
 from weft.ops._checks import bools, tensors
 from weft.ops.compare import not_equal
 from weft.ops.create import arange, full

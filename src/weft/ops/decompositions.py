@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.core.declare import as_operator
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator
 from weft.ops._checks import bools
 from weft.ops.create import eye
 from weft.ops.elementwise import log

@@ -11,10 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from weft.core.bounds import check_bounds
-from weft.core.declare import op, operator_class
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, check_bounds, op, operator_class, shows
 from weft.ops._checks import one_of
 from weft.ops.random import _key_of, _random
 

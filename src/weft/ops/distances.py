@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, op, shows
 from weft.ops._checks import float_tensors, floats, ints, tensors
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import one_axis, operands

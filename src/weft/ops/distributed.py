@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.core.tensor import Tensor
-from weft.core.transparency import transparent
+from weft.core import Tensor, transparent
 from weft.ops import exchanges
 from weft.ops.collectives import ReduceOp, joined, swapped
 from weft.ops.exchanges import (

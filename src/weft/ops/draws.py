@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator, operator_class
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, operator_class
 from weft.ops._checks import bools, ints, lists, positive_ints, reals
 from weft.ops._rules import numbers
 from weft.ops.create import full, ones, ones_like

@@ -10,11 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator, freeze, operator_class
-from weft.core.describing import shows, told
-from weft.core.dispatch import apply
-from weft.core.primitive import RANDOM, Primitive
-from weft.core.tensor import Tensor
+from weft.core import RANDOM, Primitive, Tensor, apply, as_operator, operator_class, shows, told
+from weft.core.declare import freeze
 from weft.ops._checks import tensors
 from weft.ops._rules import tensor
 from weft.ops.random import _key_of, draw_key, rand

@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator
 from weft.ops._checks import one_of, strings, tensors
 from weft.ops.host import host_call
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from weft.core.operators import OPERATOR_CLASSES
-from weft.core.tensor import Tensor
+from weft.core import OPERATOR_CLASSES, Tensor
 from weft.ops._accepting import accepting, parameter_at, parsed
 
 #: `ops`, `mint`, `F` (`mint.nn.functional`), `linalg` and `mnp` are modules of MindSpore, `op` holds operator classes

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
-from weft.core.describing import shows
+from weft.core import op, operator_class, shows
 from weft.ops._kinks import direction, magnitude
 from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating

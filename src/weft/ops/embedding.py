@@ -7,11 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from weft.core.bounds import check_bounds
-from weft.core.declare import op, operator_class
-from weft.core.describing import shows
+from weft.core import Tensor, check_bounds, op, operator_class, shows
 from weft.core.run_number import shown, whole
-from weft.core.tensor import Tensor
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import promoted, wide
 

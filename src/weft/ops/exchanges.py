@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft import lazily
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, shows
 from weft.core.workers import start_quietly
 from weft.ops.collectives import (
     AllGather,

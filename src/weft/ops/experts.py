@@ -9,9 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, op, operator_class, shows
 from weft.ops._checks import bools, ints, tensors
 from weft.ops.create import zeros
 from weft.ops.joining import concat

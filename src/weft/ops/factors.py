@@ -9,9 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes, lazily
-from weft.core.declare import op
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, op, shows
 from weft.ops._checks import bools, one_of, tensors
 from weft.ops._rules import floating, numbers, one_axis
 from weft.ops.create import eye

@@ -10,11 +10,9 @@ import weft.ops.matmul as matmul
 import weft.ops.padding as padding
 import weft.ops.shape as shapes
 from weft import dtypes
-from weft.core.declare import as_operator, operator_class
+from weft.core import Tensor, as_operator, operator_class, shows
 
 # modules of whose names `weft.ops` has a function
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
 from weft.ops import activation, compare, create, cumulative, joining, math, pool, random
 from weft.ops import loss as losses
 from weft.ops._checks import ints, no_generator, one_of, tensors

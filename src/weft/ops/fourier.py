@@ -8,9 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op
-from weft.core.describing import described, shows, told
-from weft.core.tensor import Tensor
+from weft.core import Tensor, described, op, shows, told
 from weft.ops._checks import one_of, positive_ints, reals, tensors
 from weft.ops._rules import one_axis
 from weft.ops.shape import roll

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import add_method
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor, add_method
 from weft.ops import (
     activation,
     compare,

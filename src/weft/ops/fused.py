@@ -7,8 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import op
-from weft.core.describing import shows
+from weft.core import op, shows
 from weft.ops._checks import bools, floats, ints, one_of, tensors
 from weft.ops.activation import silu
 from weft.ops.joining import chunk

@@ -9,12 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.bounds import check_bounds
+from weft.core import Tensor, as_operator, check_bounds, op, operator_class, shows, told
 from weft.core.conversion import converted
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows, told
 from weft.core.run_number import shown
-from weft.core.tensor import Tensor
 from weft.ops._assigning import assigned
 from weft.ops._kinks import multiplied_at
 from weft.ops._rules import numbers, one_axis, tensor, wide

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, shows
 from weft.ops.random import get_seed, random_state, set_seed
 from weft.ops.state import current_value
 

@@ -14,11 +14,10 @@ import jax
 import numpy as np
 from jax.experimental import io_callback
 
-from weft.core import formatting
+from weft.core import IO, Parameter, Primitive, Tensor, data_of, formatting, wrap
 from weft.core import trace as trace_module
-from weft.core.primitive import IO, Primitive
 from weft.core.run_number import RunNumber
-from weft.core.tensor import LiteralTensor, Parameter, Tensor, data_of, wrap
+from weft.core.tensor import LiteralTensor
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.types import TOKEN

@@ -15,9 +15,8 @@ import numpy as np
 from jax.experimental import io_callback
 
 from weft._jax_compat import Stopped, to_device
+from weft.core import IO, Primitive, Tensor, data_of, wrap
 from weft.core import trace as trace_module
-from weft.core.primitive import IO, Primitive
-from weft.core.tensor import Tensor, data_of, wrap
 from weft.errors import Refusal, Unsupported
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.host import ARRIVALS

@@ -10,10 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.bounds import check_bounds
-from weft.core.declare import op, operator_class
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, check_bounds, op, operator_class, shows
 from weft.ops._checks import bools, one_of, positive_ints
 
 __all__ = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.describing import described, shows, told
-from weft.core.tensor import Tensor
+from weft.core import Tensor, described, shows, told
 from weft.ops._checks import no_generator, tensors
 from weft.ops.state import stop_gradient
 

@@ -18,15 +18,12 @@ from jax import lax
 
 from weft import dtypes
 from weft._jax_compat import Array
+from weft.core import CAST, Primitive, Tensor, apply, check_bounds, shows, wrap
 from weft.core import trace as trace_module
-from weft.core.bounds import check_bounds
-from weft.core.describing import shows
-from weft.core.dispatch import CAST, apply, literal, separate
+from weft.core.dispatch import literal, separate
 from weft.core.number import GraphNumber, require
-from weft.core.primitive import Primitive
 from weft.core.run_number import RunNumber, is_size, settled, shown, whole
 from weft.core.sharing import KINDS, Kind, Layout, share
-from weft.core.tensor import Tensor, wrap
 from weft.core.tracebacks import hide_operation
 from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType

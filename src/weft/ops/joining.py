@@ -11,10 +11,7 @@ import numpy as np
 from jax import lax
 
 from weft import lazily
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
+from weft.core import Primitive, apply, as_operator, op, operator_class, shows
 from weft.errors import NoTensor
 from weft.ops import _views as views
 from weft.ops._rules import numbers, one_axis, promoted, tensor

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator, operator_class
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, operator_class
 from weft.ops import math as functions
 from weft.ops._checks import bools, floats, ints, positive_ints, tensors
 from weft.ops._rules import tensor

@@ -9,10 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft import dtypes
-from weft.core.declare import operator_class
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
-from weft.core.transparency import keeps, transparent
+from weft.core import Tensor, keeps, operator_class, shows, transparent
 from weft.ops import compare, elementwise, joining, math
 from weft.ops._rules import all_axes
 

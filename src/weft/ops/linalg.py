@@ -10,9 +10,8 @@ import numpy as np
 from jax import lax
 
 from weft import dtypes, lazily
-from weft.core.declare import as_operator, freeze, op, operator_class
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, op, operator_class, shows
+from weft.core.declare import freeze
 from weft.ops._checks import bools, ints, one_of, reals
 from weft.ops._kinks import vector_norm as norm_of
 from weft.ops._rules import all_axes, floating, promoted

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from weft.core.declare import op
+from weft.core import op
 from weft.ops._rules import of_one_type
 
 __all__ = ["dense", "linear"]

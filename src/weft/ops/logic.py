@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core import operator_class
 from weft.ops._rows import of_one, of_pairs, row
 from weft.ops._rules import broadcastable, of_one_type, operands
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.core.describing import shows
-from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.tensor import Tensor
-from weft.core.transparency import keeps, transparent
+from weft.core import OPERATOR_CLASSES, Operator, Tensor, keeps, shows, transparent
 from weft.ops._checks import bools
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop", "fori_loop", "scan", "while_loop"]

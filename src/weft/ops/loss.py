@@ -9,14 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.bounds import check_bounds
+from weft.core import Primitive, Tensor, apply, as_operator, check_bounds, op, operator_class, shows
 from weft.core.conversion import converted
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
 from weft.core.run_number import shown
-from weft.core.tensor import Tensor
 from weft.ops._kinks import magnitude, rectified, vector_norm
 from weft.ops._rules import floating, mean_of, of_one_type, operands, promoted, wide
 

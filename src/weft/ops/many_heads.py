@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from weft import dtypes
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, shows
 from weft.ops.activation import softmax
 from weft.ops.create import zeros
 from weft.ops.dropout import dropout

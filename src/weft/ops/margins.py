@@ -7,10 +7,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core.bounds import check_bounds
-from weft.core.declare import op
-from weft.core.describing import described, shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, check_bounds, described, op, shows
 from weft.ops._checks import float_tensors, ints, one_of, tensors
 from weft.ops._kinks import rectified
 from weft.ops.activation import logsigmoid

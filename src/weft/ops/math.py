@@ -8,8 +8,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from weft.core.declare import Declaration, add_method, op, operator_class
-from weft.core.describing import described, shows
+from weft.core import add_method, described, op, operator_class, shows
+from weft.core.declare import Declaration
 from weft.ops._checks import one_of
 from weft.ops._rows import of_one, of_pairs
 from weft.ops._rules import floating, operands, promoted, tensor

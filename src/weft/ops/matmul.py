@@ -8,9 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, op, operator_class, shows
 from weft.core.tracebacks import hide_operation
 from weft.errors import NoTensor
 from weft.ops._rules import numbers, of_one_type, promoted, tensor

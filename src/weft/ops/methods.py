@@ -12,18 +12,15 @@ from typing import Any
 
 import numpy as np
 
-# modules of whose names `weft.ops` has a function
 import weft.ops.gather as gather
 import weft.ops.matmul as matmul
 import weft.ops.select as select
 import weft.ops.shape as shapes
 from weft import dtypes
-from weft.core import choice, sharing
-from weft.core.declare import add_method
-from weft.core.describing import told
+
+# modules of whose names `weft.ops` has a function
+from weft.core import Parameter, Tensor, add_method, choice, data_of, keeps, sharing, told, transparent
 from weft.core.lending import part
-from weft.core.tensor import Parameter, Tensor, data_of
-from weft.core.transparency import keeps, transparent
 from weft.errors import NoTensor
 from weft.ops import (
     binary,

@@ -10,12 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import as_operator, freeze, op
-from weft.core.describing import shows
-from weft.core.dispatch import apply
-from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core import OPERATOR_CLASSES, Operator, Primitive, Tensor, apply, as_operator, op, shows
+from weft.core.declare import freeze
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "l2_normalize", "layer_norm", "lrn", "rms_norm"]
 

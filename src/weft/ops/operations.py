@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weft.ops  # noqa: F401  (declares them)
 from weft import lazily
-from weft.core.operators import OPERATOR_CLASSES, Operator
+from weft.core import OPERATOR_CLASSES, Operator
 from weft.ops._later import OPERATORS
 from weft.ops._operands import offered
 

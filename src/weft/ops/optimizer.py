@@ -8,10 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.dispatch import apply
-from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor, present
+from weft.core import OPERATOR_CLASSES, Operator, Primitive, Tensor, apply, present
 
 # -- the arithmetic, on arrays ---------------------------------------------------------------------------------------
 

@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft.core.declare import as_operator, freeze, op, operator_class
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, op, operator_class, shows
+from weft.core.declare import freeze
 from weft.ops._checks import one_of, positive_ints
 
 __all__ = ["interpolate", "mirror_pad", "pad", "padding", "resize_bilinear", "resize_nearest_neighbor"]

@@ -12,11 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator
-from weft.core.describing import shows, told
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core import Primitive, Tensor, apply, as_operator, shows, told
 from weft.ops._checks import tensors
 from weft.ops.conv import Pads, padding_of, per_dimension
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from weft.core.declare import operator_class
-from weft.core.tensor import Tensor
+from weft.core import Tensor, operator_class
 from weft.ops.host import Text, host_call
 
 __all__ = ["print_"]

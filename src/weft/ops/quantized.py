@@ -7,8 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core.declare import as_operator, op
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, op
 from weft.ops._checks import tensors
 from weft.ops.matmul import matmul
 

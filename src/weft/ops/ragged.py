@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator
 from weft.ops._checks import bools, ints, lists, one_of, tensors
 from weft.ops._rules import numbers
 from weft.ops.create import full, ones

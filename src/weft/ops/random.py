@@ -20,12 +20,8 @@ import numpy as np
 
 from weft import dtypes
 from weft._jax_compat import to_device
+from weft.core import RANDOM, Primitive, Tensor, apply, as_operator, op, operator_class, shows, told, wrap
 from weft.core import trace as trace_module
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows, told
-from weft.core.dispatch import apply
-from weft.core.primitive import RANDOM, Primitive
-from weft.core.tensor import Tensor, wrap
 from weft.core.threads import in_turn
 from weft.ops._rules import flat_numbers, numbers, tensor
 from weft.ops.elementwise import log

@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from weft.core.declare import as_operator
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator
 from weft.ops._checks import ints
 from weft.ops._rules import numbers
 from weft.ops.conv import conv2d

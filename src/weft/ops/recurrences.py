@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.declare import as_operator
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator
 from weft.ops._checks import bools, one_of, positive_ints
 from weft.ops.activation import sigmoid, tanh
 from weft.ops.create import zeros

@@ -7,9 +7,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core import Primitive, Tensor, apply
 
 __all__ = ["recurrent_step", "recurrent_walk"]
 

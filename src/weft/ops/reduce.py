@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op
-from weft.core.describing import shows, told
+from weft.core import op, shows, told
 from weft.ops._kinks import magnitude, power, root
 from weft.ops._rules import all_axes, mean_of, one_axis, tensor
 from weft.ops.math import real_div

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core.declare import as_operator, op
+from weft.core import as_operator, op
 from weft.ops._checks import tensors
 from weft.ops.state import assign
 

@@ -10,9 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import told
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, op, operator_class, told
 from weft.ops._checks import bools, one_of
 from weft.ops._rules import numbers
 from weft.ops.images import grid_sample

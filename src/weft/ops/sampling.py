@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core.describing import described, shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, described, shows
 from weft.ops._checks import bools, floats, ints, positive_ints, tensors
 from weft.ops.activation import softmax
 from weft.ops.create import full

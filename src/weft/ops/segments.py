@@ -8,9 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.bounds import check_bounds
-from weft.core.declare import as_operator, operator_class
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, check_bounds, operator_class
 from weft.ops._checks import bools, ints, one_of
 from weft.ops._rules import numbers, tensor
 from weft.ops.gather import (

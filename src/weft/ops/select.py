@@ -7,13 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core import choice
-from weft.core.declare import op, operator_class
-from weft.core.describing import shows
-from weft.core.dispatch import apply, literal
-from weft.core.primitive import Primitive
+from weft.core import Primitive, Tensor, apply, choice, op, operator_class, shows
+from weft.core.dispatch import literal
 from weft.core.run_number import RunNumber
-from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops._rules import broadcastable, operands, tensor
 from weft.ops.math import maximum, minimum, mul, real_div

@@ -8,9 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.bounds import check_bounds
-from weft.core.declare import as_operator, op
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, check_bounds, op
 from weft.ops._checks import ints, one_of
 from weft.ops.create import ones
 from weft.ops.elementwise import imag, real

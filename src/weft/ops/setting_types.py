@@ -7,8 +7,7 @@ import inspect
 from types import NoneType
 from typing import Any, Final
 
-from weft.core.operators import OPERATOR_CLASSES
-from weft.core.tensor import Tensor
+from weft.core import OPERATOR_CLASSES, Tensor
 
 #: operator class -> a setting, and the classes of its values
 TAKEN: Final[dict[str, tuple[str, tuple[type, ...]]]] = {

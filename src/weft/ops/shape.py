@@ -10,12 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from weft.core import Primitive, Tensor, apply, op, operator_class, shows, wrap
 from weft.core import trace as trace_module
-from weft.core.declare import op, operator_class
-from weft.core.describing import shows
-from weft.core.dispatch import append, apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor, wrap
+from weft.core.dispatch import append
 from weft.ops import _views as views
 from weft.ops._checks import one_of
 from weft.ops._rules import all_axes, flat_numbers, numbers, one_axis, tensor

@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, op, operator_class
 from weft.ops import create
 from weft.ops._checks import bools, ints, one_of, reals
 from weft.ops._kinks import vector_norm

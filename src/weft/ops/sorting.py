@@ -8,9 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator, op, operator_class, shows
 from weft.ops._checks import ints, one_of
 from weft.ops._rules import one_axis, tensor
 from weft.ops.gather import gather_elements

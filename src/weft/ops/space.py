@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
+from weft.core import Tensor, shows
 from weft.ops._checks import ints, lists, tensors, tuples
 from weft.ops.images import fold
 from weft.ops.joining import zero_pad

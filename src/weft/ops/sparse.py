@@ -8,10 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import add_method, op
-from weft.core.describing import shows
-from weft.core.tensor import Tensor
-from weft.core.transparency import transparent
+from weft.core import Tensor, add_method, op, shows, transparent
 from weft.errors import NoTensor
 from weft.ops.elementwise import abs as absolute
 from weft.ops.gather import unsorted_segment_sum

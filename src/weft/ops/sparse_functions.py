@@ -7,9 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from weft import dtypes
-from weft.core.describing import shows, told
-from weft.core.tensor import Tensor
-from weft.core.transparency import transparent
+from weft.core import Tensor, shows, told, transparent
 from weft.errors import NoTensor
 from weft.ops import activation, compare, elementwise, trigonometry
 from weft.ops import math as functions

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import as_operator
-from weft.core.tensor import Tensor
+from weft.core import Tensor, as_operator
 from weft.ops._checks import bools, tensors
 from weft.ops._rules import numbers
 from weft.ops.elementwise import conj

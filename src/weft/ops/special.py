@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import jax.scipy.special
 
-from weft.core.declare import op, operator_class
+from weft.core import op, operator_class
 from weft.ops import bessel
 from weft.ops._rules import floating, promoted
 from weft.ops.elementwise import exp, log, log1p

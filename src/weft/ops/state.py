@@ -8,13 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
+from weft.core import CAST, Parameter, Primitive, Tensor, apply, as_operator, data_of, op, operator_class, shows, wrap
 from weft.core import trace as trace_module
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.describing import shows
-from weft.core.dispatch import CAST, apply, separate
-from weft.core.primitive import Primitive
+from weft.core.dispatch import separate
 from weft.core.tape import SYMBOL
-from weft.core.tensor import Parameter, Tensor, data_of, view, wrap
+from weft.core.tensor import view
 from weft.ops._rules import tensor
 from weft.ops.shape import zeros_of
 from weft.parallel.processes import processes

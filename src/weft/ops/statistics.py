@@ -11,8 +11,7 @@ import numpy as np
 from jax import lax
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
-from weft.core.describing import shows
+from weft.core import op, operator_class, shows
 from weft.ops._kinks import magnitude, vector_norm
 from weft.ops._rules import all_axes, floating, mean_of, one_axis
 from weft.ops.math import mul, typed_div

@@ -5,9 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Final, NamedTuple
 
+from weft.core import OPERATOR_CLASSES, Operator, Tensor, data_of, wrap
 from weft.core import trace as trace_module
-from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.tensor import Tensor, data_of, wrap
 from weft.ops._checks import strings, tensors
 from weft.ops.host import host_call
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from weft import lazily
-from weft.core.declare import op
-from weft.core.describing import shows
+from weft.core import op, shows
 from weft.ops._rows import of_floats, row
 from weft.ops._rules import floating
 from weft.ops.binary import atan2

@@ -8,10 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core.declare import op
-from weft.core.describing import described, shows, told
-from weft.core.dispatch import apply
-from weft.core.tensor import Tensor
+from weft.core import Tensor, apply, described, op, shows, told
 from weft.ops._checks import bools, floats, reals, tensors
 from weft.ops._kinks import root
 from weft.ops.conv import per_dimension

@@ -7,11 +7,8 @@ from typing import Any, Final
 
 import jax.numpy as jnp
 
-from weft.core.declare import as_operator, operator_class
+from weft.core import Primitive, Tensor, apply, as_operator, operator_class, present
 from weft.core.describing import completed, indent_of
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor, present
 from weft.ops import optimizer
 
 _WHY: Final = "a step of an optimizer is no path for gradients"

@@ -9,11 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.bounds import check_bounds
-from weft.core.declare import as_operator, op, operator_class
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core import Primitive, Tensor, apply, as_operator, check_bounds, op, operator_class
 from weft.ops import pool
 from weft.ops._assigning import assigned
 from weft.ops._checks import tuples

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft import dtypes
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor
 from weft.nn.declared import Described
 from weft.nn.experimental.optimizer import Optimizer, rate_of
 from weft.ops.elementwise import floor

@@ -13,11 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.dispatch import apply
+from weft.core import Parameter, Primitive, Tensor, apply, transparent
 from weft.core.parameters import ParameterTuple
-from weft.core.primitive import Primitive
-from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.nn.optim.keeping import keeping
 from weft.ops.state import assign_add

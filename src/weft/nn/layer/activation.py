@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from weft.core.describing import shows
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor, shows
 from weft.nn.cell import Cell
 from weft.nn.declared import Applied, Described, declared, flag, real
 from weft.nn.initializer import initializer

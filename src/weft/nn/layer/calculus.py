@@ -6,9 +6,7 @@ from typing import Any, Final
 
 from weft import dtypes, ops
 from weft.autodiff.grad import jvp, vjp
-from weft.core.operators import Operator
-from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import transparent
+from weft.core import Operator, Parameter, Tensor, transparent
 from weft.nn.cell import Cell
 from weft.nn.declared import Shown, declared, flag, positive_int
 from weft.nn.initializer import initializer

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.operators import Operator
-from weft.core.tensor import Tensor
+from weft.core import Operator, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described
 from weft.nn.layer.activation import LeakyReLU, get_activation

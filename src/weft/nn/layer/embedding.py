@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import positive_int, with_operators
 from weft.nn.initializer import initializer

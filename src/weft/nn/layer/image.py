@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described
 from weft.ops._checks import lists, reals

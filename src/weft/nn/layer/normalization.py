@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from weft import dtypes
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, positive_int, with_inputs_spread, with_operators
 from weft.nn.initializer import initializer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Applied, Described, calling, declared, with_inputs_spread, with_operators
 from weft.ops import operations

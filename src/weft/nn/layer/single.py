@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from weft import dtypes
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Applied, Shown, declared, positive_int
 from weft.nn.initializer import Uniform

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import declared, flag
 from weft.ops import segments as ops

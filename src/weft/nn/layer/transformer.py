@@ -7,7 +7,7 @@ import math
 from typing import Any, ClassVar
 
 from weft import dtypes
-from weft.core.tensor import Parameter, Tensor
+from weft.core import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, positive_int
 from weft.nn.initializer import XavierUniform, initializer

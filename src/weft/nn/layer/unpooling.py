@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from weft import ops
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
-from weft.core.tensor import Parameter
+from weft.core import Parameter, Primitive, apply
 from weft.nn.cell import Cell
 from weft.nn.declared import flag
 from weft.nn.optim.checks import number

@@ -17,11 +17,8 @@ import numpy as np
 
 from weft import dtypes
 from weft.autodiff.composite import HyperMap, Map
-from weft.core.dispatch import apply
+from weft.core import Parameter, Primitive, Tensor, apply, transparent
 from weft.core.parameters import ParameterTuple
-from weft.core.primitive import Primitive
-from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.nn.learning_rate_schedule import LearningRateSchedule
 from weft.nn.optim.keeping import keeping

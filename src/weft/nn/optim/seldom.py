@@ -8,8 +8,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from weft.core import Parameter, Tensor
 from weft.core.parameters import ParameterTuple
-from weft.core.tensor import Parameter, Tensor
 from weft.nn.declared import declared, flag, like
 from weft.nn.optim.adam import Adam
 from weft.nn.optim.checks import DeclaredOptimizer, declares, number

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft import dtypes
-from weft.core.describing import described
-from weft.core.tensor import Tensor
+from weft.core import Tensor, described
 from weft.nn.cell import Cell
 from weft.ops._checks import strings
 from weft.ops.elementwise import exp, log

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core.describing import described
-from weft.core.tensor import Tensor
+from weft.core import Tensor, described
 from weft.nn.cell import Cell
 from weft.nn.declared import Described
 from weft.ops.activation import softplus

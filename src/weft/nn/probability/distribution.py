@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.tensor import Tensor
+from weft.core import Tensor
 from weft.nn.declared import Described, constructor, signed
 from weft.nn.probability.base import Distribution
 from weft.ops.activation import sigmoid, softplus

@@ -32,11 +32,4 @@ def _fresh_settings() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _names_of_examples(doctest_namespace: dict[str, Any]) -> None:
     """Names that examples use without importing them."""
-    doctest_namespace.update(
-        np=np,
-        weft=weft,
-        Tensor=weft.Tensor,
-        Parameter=weft.Parameter,
-        nn=weft.nn,
-        ops=weft.ops,
-    )
+    doctest_namespace.update(np=np, weft=weft, Tensor=weft.Tensor, Parameter=weft.Parameter, nn=weft.nn, ops=weft.ops)

@@ -16,8 +16,7 @@ if _TYPE_CHECKING:
     from weft.train import load_checkpoint, load_param_into_net, save_checkpoint
 else:
     __getattr__, __dir__ = _lazily(
-        __name__,
-        {"weft": "train", "weft.train": "load_checkpoint load_param_into_net save_checkpoint"},
+        __name__, {"weft": "train", "weft.train": "load_checkpoint load_param_into_net save_checkpoint"}
     )
 
 with _importing():

@@ -95,11 +95,7 @@ def _is_example(param: Any, given: TensorType | None, axis: int | None, size: in
 
 
 VMAP = _Vmap(
-    "Vmap",
-    _mapped,
-    attr_names=("body", "in_axes", "out_axes", "size"),
-    multiple=True,
-    derivative=_mapped_derivative,
+    "Vmap", _mapped, attr_names=("body", "in_axes", "out_axes", "size"), multiple=True, derivative=_mapped_derivative
 )
 
 

@@ -57,10 +57,7 @@ FUNCTIONS: dict[str, tuple[Any, Any]] = {
     "fft": (lambda z: ops.abs(ops.fft(z)), lambda z: jnp.abs(jnp.fft.fft(z))),
     "power": (lambda z: z**3, lambda z: z**3),
     "product": (lambda z: z * ops.conj(z) / (z + 2), lambda z: z * jnp.conj(z) / (z + 2)),
-    "polar": (
-        lambda z: ops.polar(ops.abs(z), ops.angle(z) * 2),
-        lambda z: jnp.abs(z) * jnp.exp(2j * jnp.angle(z)),
-    ),
+    "polar": (lambda z: ops.polar(ops.abs(z), ops.angle(z) * 2), lambda z: jnp.abs(z) * jnp.exp(2j * jnp.angle(z))),
 }
 
 

@@ -160,11 +160,7 @@ def test_values_and_derivatives_are_those_of_eager_code(name: str) -> None:
         "gradient": (grad(loss(f)), grad(loss(compiled)), jit(grad(loss(f)))),
         "second": tuple(
             run(grad(lambda x, g=g: g(x).sum()))
-            for run, g in (
-                (lambda h: h, grad(loss(f))),
-                (lambda h: h, grad(loss(compiled))),
-                (jit, grad(loss(f))),
-            )
+            for run, g in ((lambda h: h, grad(loss(f))), (lambda h: h, grad(loss(compiled))), (jit, grad(loss(f))))
         ),
     }
     for values in (X, X * 0.5, X):

@@ -81,11 +81,7 @@ def test_a_graph_raises_where_eager_code_does(name: str, policy: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in ("element", "both sides")])
 def test_gradients_raise_and_go_on(name: str) -> None:
     program = PROGRAMS[name]
-    for way in (
-        weft.grad(program),
-        weft.grad(jit(program)),
-        jit(weft.grad(program)),
-    ):
+    for way in (weft.grad(program), weft.grad(jit(program)), jit(weft.grad(program))):
         for values in INDICES:
             wanted = outcome(weft.grad(program), X, np.array(values))
             same(outcome(way, X, np.array(values)), wanted, "vmap" not in name)

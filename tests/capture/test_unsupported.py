@@ -103,10 +103,7 @@ def test_the_place_is_the_users_in_a_helper() -> None:
     assert error.location.scope.endswith("helper")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["input()", "open('file')", "exec('1')", "eval('1')", "compile('1', 'f', 'eval')"],
-)
+@pytest.mark.parametrize("text", ["input()", "open('file')", "exec('1')", "eval('1')", "compile('1', 'f', 'eval')"])
 def test_impure_builtins(text: str) -> None:
     scope: dict[str, Any] = {}
     exec(f"def f(v):\n    {text}\n    return v\n", scope)

@@ -176,10 +176,7 @@ cases(
     sorted_pairs=lambda n, q: (lax.sort((n, n * 2), num_keys=1), jnp.argsort(n, 1), jnp.sort(n.astype(np.uint8), 0)),
     counted=lambda n, q: (jnp.cumsum(q, 1), jnp.bincount(n.reshape(-1), length=5), jax.nn.one_hot(n, 5)),
 )  # fmt: skip
-cases(
-    [("b, t", C)],
-    complex_numbers=lambda z: (z.sum(1), z.real, z.imag, jnp.abs(z), z @ z.T, jnp.conj(z), z.prod(0)),
-)
+cases([("b, t", C)], complex_numbers=lambda z: (z.sum(1), z.real, z.imag, jnp.abs(z), z @ z.T, jnp.conj(z), z.prod(0)))
 cases(
     [BTC, ("b, t", N)],
     read_at=lambda x, n: (x[:, n[0, 0] % x.shape[1]], jnp.take(x, n, axis=1, mode="clip"), x[n]),
@@ -422,14 +419,7 @@ def test_neutral_elements_are_those_of_the_type(dtype: Any) -> None:
     def function(x: Any) -> Any:
         x = (jnp.clip(jnp.nan_to_num(x), -9, 9) * 4).astype(dtype)
         y = x.reshape(-1)
-        return (
-            x.max(1),
-            x.min(0),
-            x.argmax(1),
-            jnp.sort(x, 1),
-            lax.cummax(x, 1, reverse=True),
-            (y.max(), y.argmin()),
-        )
+        return (x.max(1), x.min(0), x.argmax(1), jnp.sort(x, 1), lax.cummax(x, 1, reverse=True), (y.max(), y.argmin()))
 
     checked(function, [BT], traced(function, [BT]))
 

@@ -79,10 +79,7 @@ def keep(file: Path, answers: dict[str, Any], jpg: Any) -> None:
 
     form = json.dumps({call: without_arrays(value) for call, value in answers.items()})
     np.savez_compressed(
-        file,
-        form=np.frombuffer(form.encode(), np.uint8),
-        content=np.frombuffer(b"".join(chunks), np.uint8),
-        jpg=jpg,
+        file, form=np.frombuffer(form.encode(), np.uint8), content=np.frombuffer(b"".join(chunks), np.uint8), jpg=jpg
     )
 
 

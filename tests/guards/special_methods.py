@@ -97,11 +97,7 @@ TEXTUAL: dict[str, Any] = {
     "__dir__": lambda self: ["a"],
     "__sizeof__": 99,
 }
-CALLED: dict[str, Any] = {
-    "__call__": lambda self, *a: 77,
-    "__enter__": 5,
-    "__exit__": True,
-}
+CALLED: dict[str, Any] = {"__call__": lambda self, *a: 77, "__enter__": 5, "__exit__": True}
 
 
 def no_special_name(self: Any, name: str) -> Any:

@@ -112,11 +112,7 @@ def property_of_a_metaclass(log: list[Any]) -> Any:
     class Plain(metaclass=Meta):
         v = 1
 
-    return (
-        lambda x: (x * 2, Plain.v),
-        lambda: setattr(Meta, "v", property(lambda cls: 3)),
-        lambda: delattr(Meta, "v"),
-    )
+    return (lambda x: (x * 2, Plain.v), lambda: setattr(Meta, "v", property(lambda cls: 3)), lambda: delattr(Meta, "v"))
 
 
 def delattr_of_a_class(log: list[Any]) -> Any:

@@ -210,11 +210,7 @@ def functions_made_by_exec(x):
     return namespace["gate"](double(x))
 
 
-@limit(
-    LIMITATIONS,
-    "Nested lambdas with the same parameters cannot be told apart.",
-    calls=[f32(1, 2), f32(3, -4)],
-)
+@limit(LIMITATIONS, "Nested lambdas with the same parameters cannot be told apart.", calls=[f32(1, 2), f32(3, -4)])
 def nested_lambdas(x):
     make = lambda x: lambda x: x + 1
     curried = lambda x: lambda x: x * 3 - 1

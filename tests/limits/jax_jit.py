@@ -273,9 +273,7 @@ def overflow_between_two_operations(x):
 
 
 @limit(
-    FAQ,
-    "`log(sqrt(x))` is rounded otherwise in compiled code.",
-    calls=[f32(3.14159265, 2), f32(1e-3, 1e3), f32(7, 11)],
+    FAQ, "`log(sqrt(x))` is rounded otherwise in compiled code.", calls=[f32(3.14159265, 2), f32(1e-3, 1e3), f32(7, 11)]
 )
 def rounding_of_two_operations(x):
     root = ops.log(ops.sqrt(x))

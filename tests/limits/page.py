@@ -10,13 +10,7 @@ from tests.limits.paddle import PADDLE
 from tests.limits.torch_compile import TORCH
 
 #: each framework with the module that has its programs
-PEERS = {
-    "mindspore": MINDSPORE,
-    "autograph": AUTOGRAPH,
-    "jax_jit": JAX,
-    "torch_compile": TORCH,
-    "paddle": PADDLE,
-}
+PEERS = {"mindspore": MINDSPORE, "autograph": AUTOGRAPH, "jax_jit": JAX, "torch_compile": TORCH, "paddle": PADDLE}
 LIMITS: list[Limit] = [limit for peer in PEERS.values() for limit in peer.limits]
 
 _HEAD = """# Lifted limits

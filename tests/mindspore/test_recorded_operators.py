@@ -157,11 +157,7 @@ def test_derivatives(number: int) -> None:
 #: calls without a kernel in MindSpore for CPUs: what the documentation says of them
 DOCUMENTED = [
     ("ops.BatchToSpace(2, [[0, 0], [0, 0]])", "t([[[[1]]], [[[2]]], [[[3]]], [[[4]]]])", [[[[1, 2], [3, 4]]]]),
-    (
-        "ops.SpaceToBatch(2, [[0, 0], [0, 0]])",
-        "t([[[[1, 2], [3, 4]]]])",
-        [[[[1]]], [[[2]]], [[[3]]], [[[4]]]],
-    ),
+    ("ops.SpaceToBatch(2, [[0, 0], [0, 0]])", "t([[[[1, 2], [3, 4]]]])", [[[[1]]], [[[2]]], [[[3]]], [[[4]]]]),
     ("ops.ConfusionMatrix(3)", "t([0, 1, 2, 1], 'int32'), t([0, 2, 2, 1], 'int32')", [[1, 0, 0], [0, 1, 1], [0, 0, 1]]),
     ("ops.CountNonZero(1)", "t([[0, 1, 2], [0, 0, 3]])", [2, 1]),
     ("ops.CountNonZero()", "t([[0, 1, 2], [0, 0, 3]])", 3),

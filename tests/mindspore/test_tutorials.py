@@ -25,11 +25,7 @@ PAGES = sorted((Path(__file__).parent / "tutorials").glob("*.md"))
 BLOCK = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 #: how a program is run: in Python alone, as it is written (`jit` compiles), and with Graph mode on
-WAYS = {
-    "python": {"jit": False},
-    "written": {},
-    "graph": {"mode": weft.GRAPH_MODE},
-}
+WAYS = {"python": {"jit": False}, "written": {}, "graph": {"mode": weft.GRAPH_MODE}}
 
 
 class Program(NamedTuple):

@@ -96,9 +96,7 @@ SCHEDULERS: dict[str, Callable[[Any], Any]] = {
     "LambdaLR1": lambda o: schedulers.LambdaLR(o, [lambda e: e // 2 + 1, lambda e: 0.5**e]),
     "MultiplicativeLR": lambda o: schedulers.MultiplicativeLR(o, lambda e: 0.9),
     "SequentialLR": lambda o: schedulers.SequentialLR(
-        o,
-        [schedulers.ConstantLR(o, 0.1, 2), schedulers.ExponentialLR(o, 0.9), schedulers.StepLR(o, 2, 0.5)],
-        [3, 6],
+        o, [schedulers.ConstantLR(o, 0.1, 2), schedulers.ExponentialLR(o, 0.9), schedulers.StepLR(o, 2, 0.5)], [3, 6]
     ),
     "ReduceLROnPlateau": lambda o: schedulers.ReduceLROnPlateau(o, "min", 0.5, 1),
     "ReduceLROnPlateau1": lambda o: schedulers.ReduceLROnPlateau(

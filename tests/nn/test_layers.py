@@ -30,10 +30,7 @@ PARAMETERS: dict[str, tuple[Any, dict[str, tuple[int, ...]]]] = {
     "conv3d": (lambda: nn.Conv3d(4, 6, 3), {"weight": (6, 4, 3, 3, 3)}),
     "conv2d_transpose": (lambda: nn.Conv2dTranspose(4, 6, 3, group=2), {"weight": (4, 3, 3, 3)}),
     "conv1d_transpose": (lambda: nn.Conv1dTranspose(4, 6, 3), {"weight": (4, 6, 1, 3)}),
-    "batch_norm": (
-        lambda: nn.BatchNorm2d(3),
-        {"mean": (3,), "variance": (3,), "gamma": (3,), "beta": (3,)},
-    ),
+    "batch_norm": (lambda: nn.BatchNorm2d(3), {"mean": (3,), "variance": (3,), "gamma": (3,), "beta": (3,)}),
     "layer_norm": (lambda: nn.LayerNorm((3, 4)), {"gamma": (3, 4), "beta": (3, 4)}),
     "group_norm": (lambda: nn.GroupNorm(2, 4), {"gamma": (4,), "beta": (4,)}),
     "instance_norm": (lambda: nn.InstanceNorm2d(4), {"gamma": (4,), "beta": (4,)}),
@@ -233,10 +230,7 @@ LOSSES: dict[str, tuple[Any, Any]] = {
         nn.CrossEntropyLoss(label_smoothing=0.1),
         lambda a, b: ops.cross_entropy(a, b, label_smoothing=0.1),
     ),
-    "softmax": (
-        nn.SoftmaxCrossEntropyWithLogits(),
-        lambda a, b: ops.SoftmaxCrossEntropyWithLogits()(a, b)[0],
-    ),
+    "softmax": (nn.SoftmaxCrossEntropyWithLogits(), lambda a, b: ops.SoftmaxCrossEntropyWithLogits()(a, b)[0]),
 }
 
 

@@ -101,12 +101,7 @@ def test_a_decay_that_is_no_part_of_the_gradient(way: Callable[[Any], Any]) -> N
 @ways
 @pytest.mark.parametrize(
     "rate",
-    [
-        Tensor(0.5),
-        0.5,
-        lambda: Parameter(Tensor(0.5), name="rate"),
-        lambda: nn.ExponentialDecayLR(0.5, 1.0, 1),
-    ],
+    [Tensor(0.5), 0.5, lambda: Parameter(Tensor(0.5), name="rate"), lambda: nn.ExponentialDecayLR(0.5, 1.0, 1)],
     ids=["tensor", "float", "parameter", "schedule"],
 )
 def test_a_learning_rate_that_is_set(rate: Any, way: Callable[[Any], Any]) -> None:

@@ -16,10 +16,7 @@ from weft.core.primitive import Primitive
 lazily.bring_all()  # importing all modules declares all primitives
 
 #: samples of the primitives, by their names
-SAMPLES: dict[str, list[Sample]] = {
-    "Cast": [Sample((A,), {"dtype": dtypes.float64})],
-    "Identity": [Sample((A,))],
-}
+SAMPLES: dict[str, list[Sample]] = {"Cast": [Sample((A,), {"dtype": dtypes.float64})], "Identity": [Sample((A,))]}
 for _module in pkgutil.iter_modules(samples.__path__):
     if _module.name != "values":
         SAMPLES.update(importlib.import_module(f"{samples.__name__}.{_module.name}").SAMPLES)

@@ -103,11 +103,7 @@ def test_borders() -> None:
     assert found.tolist() == [[9, 0, 1, 2, 9, 9], [9, 3, 4, 5, 9, 9], [9] * 6]
     found = both(lambda x: P.PadV3(paddings_contiguous=False)(x, (1, 2, 0, 1), 9.0), ROWS)
     assert found.tolist() == [[9] * 4, [9] * 4, [9, 0, 1, 2], [9, 3, 4, 5], [9] * 4]
-    for mode, row in (
-        ("reflect", [1, 0, 1, 2, 1, 0]),
-        ("edge", [0, 0, 1, 2, 2, 2]),
-        ("circular", [2, 0, 1, 2, 0, 1]),
-    ):
+    for mode, row in (("reflect", [1, 0, 1, 2, 1, 0]), ("edge", [0, 0, 1, 2, 2, 2]), ("circular", [2, 0, 1, 2, 0, 1])):
         assert both(lambda x, m=mode: P.PadV3(m)(x, (1, 2)), ROWS[None])[0, 0].tolist() == row
     with pytest.raises(ValueError, match="mode"):
         P.PadV3("x")(Tensor(ROWS), (1, 2))

@@ -29,10 +29,7 @@ def sigmoid(x: Any) -> Any:
 ELEMENTS: dict[str, tuple[Any, Any]] = {
     "mse": (lambda r: ops.mse_loss(Tensor(A), Tensor(B), r), (A - B) ** 2),
     "l1": (lambda r: ops.l1_loss(Tensor(A), Tensor(B), r), FAR),
-    "smooth_l1": (
-        lambda r: ops.smooth_l1_loss(Tensor(A), Tensor(B), 0.5, r),
-        np.where(FAR < 0.5, FAR**2, FAR - 0.25),
-    ),
+    "smooth_l1": (lambda r: ops.smooth_l1_loss(Tensor(A), Tensor(B), 0.5, r), np.where(FAR < 0.5, FAR**2, FAR - 0.25)),
     "huber": (
         lambda r: ops.huber_loss(Tensor(A), Tensor(B), r, 0.5),
         np.where(FAR < 0.5, FAR**2 / 2, 0.5 * (FAR - 0.25)),

@@ -32,10 +32,7 @@ STACK = i([2, 2, 3]), i([0, 3, 5]), i([0, 2, 3, 0, 2, 2]), i([0, 2, 0, 0, 1])
 SMOOTH: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "segment sum": (lambda x: P.SparseSegmentSum()(x, i([0, 2, 1]), i([0, 0, 1])), [(3, 2)]),
     "segment mean": (lambda x: P.SparseSegmentMean()(x, i([0, 2, 1]), i([0, 0, 2])), [(3, 2)]),
-    "segment roots": (
-        lambda x: P.SparseSegmentSqrtNWithNumSegments()(x, i([0, 2, 2]), i([0, 0, 2]), i([4])),
-        [(3, 2)],
-    ),
+    "segment roots": (lambda x: P.SparseSegmentSqrtNWithNumSegments()(x, i([0, 2, 2]), i([0, 0, 2]), i([4])), [(3, 2)]),
     "plus": (lambda v, d: P.SparseDenseCwiseAdd()(PLACES, v, SHAPE, d), [3, (3, 3)]),
     "times": (lambda v, d: P.SparseDenseCwiseMul()(PLACES, v, SHAPE, d), [3, 3]),
     "divided": (lambda v, d: P.SparseDenseCwiseDiv()(PLACES, v, SHAPE, d + 3), [3, (3, 1)]),
@@ -62,10 +59,7 @@ SMOOTH: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "csr turned": (lambda v, d: P.SparseMatrixMatMul(True, True)(*MATRIX, v, d), [3, (4, 2)]),
     "csr add": (lambda v, w, a, b: P.SparseMatrixAdd()(*MATRIX, v, *MATRIX, w, a, b)[4], [3, 3, (), ()]),
     "csr csr": (lambda v, w: P.SparseMatrixSparseMatMul()(*MATRIX, v, *TURNED, w)[4], [3, 2]),
-    "ragged": (
-        lambda v, d: P.RaggedTensorToTensor(["ROW_SPLITS"])(i([-1, 3]), v, d, (i([0, 1, 1, 4]),)),
-        [4, ()],
-    ),
+    "ragged": (lambda v, d: P.RaggedTensorToTensor(["ROW_SPLITS"])(i([-1, 3]), v, d, (i([0, 1, 1, 4]),)), [4, ()]),
     "counts": (lambda w: P.SparseCountSparseOutput()(PLACES, i([2, 0, 1]), SHAPE, w)[1], [3]),
     "prelu": (lambda g, x, w: P.PReLUGrad()(g, x, w)[1], [(2, 3), (2, 3), 3]),
     "hsigmoid": (lambda g, x: P.HSigmoidGrad()(g, x), [(2, 3), (2, 3)]),

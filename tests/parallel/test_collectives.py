@@ -175,11 +175,7 @@ def test_functions_that_write(name: str) -> None:
 
 
 def test_functions_that_write_in_place() -> None:
-    for call in (
-        distributed.all_reduce,
-        lambda x: distributed.reduce(x, 0),
-        lambda x: distributed.broadcast(x, 0),
-    ):
+    for call in (distributed.all_reduce, lambda x: distributed.reduce(x, 0), lambda x: distributed.broadcast(x, 0)):
 
         def run(x: weft.Tensor, call: Any = call) -> weft.Tensor:
             call(x)

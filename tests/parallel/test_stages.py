@@ -34,8 +34,7 @@ def test_stages_over_processes_equal_one(tmp_path: Path, workers: int, kind: tup
 
 
 @pytest.mark.parametrize(
-    ("workers", "rows"),
-    [(2, "full_batch"), pytest.param(4, "data_parallel", marks=pytest.mark.slow)],
+    ("workers", "rows"), [(2, "full_batch"), pytest.param(4, "data_parallel", marks=pytest.mark.slow)]
 )
 def test_pipelines_print_save_and_go_on(tmp_path: Path, workers: int, rows: str) -> None:
     found = {}

@@ -19,12 +19,7 @@ import weft
 from weft import Tensor, jit, nn
 from weft.core.tensor import Parameter
 from weft.errors import CheckpointError
-from weft.train import (
-    load_checkpoint,
-    load_distributed_checkpoint,
-    save_distributed_checkpoint,
-    wait_for_checkpoints,
-)
+from weft.train import load_checkpoint, load_distributed_checkpoint, save_distributed_checkpoint, wait_for_checkpoints
 
 TYPES = [
     "bool_",

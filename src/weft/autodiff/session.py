@@ -160,10 +160,7 @@ def unwind(count: int) -> None:
 
 @keeps
 def begin(
-    args: Sequence[Any],
-    positions: Sequence[int],
-    weights: Sequence[Tensor] = (),
-    followed: bool = False,
+    args: Sequence[Any], positions: Sequence[int], weights: Sequence[Tensor] = (), followed: bool = False
 ) -> Session:
     """Start a gradient: leaves for the arguments at `positions` and for the weights.
 

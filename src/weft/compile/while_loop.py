@@ -17,16 +17,7 @@ from weft import dtypes
 from weft.autodiff.perhaps import GATE, Gradient, Perhaps, gradient_at
 from weft.compile.dependence import always_carried, ever_carried
 from weft.compile.differentiate import joint_graph
-from weft.compile.regions import (
-    active,
-    as_kind,
-    operands_of,
-    owned,
-    plain,
-    takes_gradient,
-    type_of,
-    with_entry,
-)
+from weft.compile.regions import active, as_kind, operands_of, owned, plain, takes_gradient, type_of, with_entry
 from weft.compile.replay import replay
 from weft.core.control import WHILE
 from weft.core.dispatch import apply, edges_of

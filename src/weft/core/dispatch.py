@@ -297,13 +297,7 @@ class _CastPrimitive(Primitive):
 
 
 #: conversion of the element type; declared here because every number that meets a tensor needs it
-CAST = _CastPrimitive(
-    "Cast",
-    _cast,
-    attr_names=("dtype",),
-    elementwise=True,
-    derivative=_cast_rule,
-)
+CAST = _CastPrimitive("Cast", _cast, attr_names=("dtype",), elementwise=True, derivative=_cast_rule)
 
 
 #: the operand itself as a value of its own, so that a leaf of a gradient differs from what it stands for

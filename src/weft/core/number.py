@@ -36,10 +36,7 @@ def _to_number(x: Any, *, kind: type) -> Any:
 
 
 TO_NUMBER = _NumberPrimitive(
-    "ToNumber",
-    _to_number,
-    attr_names=("kind",),
-    no_gradient="a Python number is a constant for every gradient",
+    "ToNumber", _to_number, attr_names=("kind",), no_gradient="a Python number is a constant for every gradient"
 )
 
 

@@ -82,12 +82,7 @@ class Tensor:
     _member: Any
 
     def __init__(
-        self,
-        input_data: Any = None,
-        dtype: Any = None,
-        shape: Any = None,
-        init: Any = None,
-        const_arg: bool = False,
+        self, input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, const_arg: bool = False
     ) -> None:
         del const_arg  # accepted for programs that mark constants; capture finds them by itself
         wanted = None if dtype is None else dtypes.of(dtype)

@@ -1,12 +1,7 @@
 """Data: pipelines that read, change and batch what a network is trained on."""
 
 from weft.data.annotated import CocoDataset, VOCDataset
-from weft.data.batches import (
-    BatchDataset,
-    BatchInfo,
-    BucketBatchByLengthDataset,
-    PaddedBatchDataset,
-)
+from weft.data.batches import BatchDataset, BatchInfo, BucketBatchByLengthDataset, PaddedBatchDataset
 from weft.data.callbacks import DatasetCache, DSCallback
 from weft.data.corpora import (
     AGNewsDataset,
@@ -19,9 +14,7 @@ from weft.data.corpora import (
     YahooAnswersDataset,
     YelpReviewDataset,
 )
-from weft.data.dataset import (
-    Dataset,
-)
+from weft.data.dataset import Dataset
 from weft.data.described import compare, deserialize, serialize, show
 from weft.data.files import (
     Cifar10Dataset,
@@ -31,10 +24,7 @@ from weft.data.files import (
     KMnistDataset,
     MnistDataset,
 )
-from weft.data.iterators import (
-    DictIterator,
-    TupleIterator,
-)
+from weft.data.iterators import DictIterator, TupleIterator
 from weft.data.kinds import AudioBaseDataset, TextBaseDataset, UnionBaseDataset, VisionBaseDataset
 from weft.data.listed import CelebADataset, ManifestDataset
 from weft.data.mindrecords import MindDataset
@@ -117,17 +107,8 @@ from weft.data.sentences import (
     UDPOSDataset,
     USPSDataset,
 )
-from weft.data.sources import (
-    GeneratorDataset,
-    MappableDataset,
-    NumpySlicesDataset,
-    PaddedDataset,
-    SourceDataset,
-)
-from weft.data.texts import (
-    CSVDataset,
-    TextFileDataset,
-)
+from weft.data.sources import GeneratorDataset, MappableDataset, NumpySlicesDataset, PaddedDataset, SourceDataset
+from weft.data.texts import CSVDataset, TextFileDataset
 from weft.data.utils import LineReader
 
 __all__ = [

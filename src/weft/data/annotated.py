@@ -23,11 +23,7 @@ class _Annotated(MappableDataset, VisionBaseDataset):
     """Images in files, each with arrays."""
 
     def __init__(
-        self,
-        decode: bool,
-        extra_metadata: bool,
-        decrypt: Callable[[str], bytes] | None,
-        *sampling: Any,
+        self, decode: bool, extra_metadata: bool, decrypt: Callable[[str], bytes] | None, *sampling: Any
     ) -> None:
         super().__init__(*sampling)
         self.decode = decode

@@ -32,10 +32,7 @@ class CLUEDataset(Lines):
     """CLUE: what a line of JSON says, with columns by task and usage."""
 
     first = "dataset_files"
-    own = {
-        "task": Choice(tuple(_TASKS), "AFQMC"),
-        "usage": Choice(("train", "test", "eval"), "train"),
-    }
+    own = {"task": Choice(tuple(_TASKS), "AFQMC"), "usage": Choice(("train", "test", "eval"), "train")}
     task: str
     usage: str
 
@@ -262,10 +259,7 @@ class IWSLT2016Dataset(_Translated):
 class IWSLT2017Dataset(_Translated):
     """IWSLT 2017: talks in two of German, English, Italian, Dutch and Romanian."""
 
-    own = {
-        "usage": PARTS_OF_FOUR,
-        "language_pair": Given("the two languages; ``('de', 'en')`` if not given.", None),
-    }
+    own = {"usage": PARTS_OF_FOUR, "language_pair": Given("the two languages; ``('de', 'en')`` if not given.", None)}
     pairs = tuple(itertools.permutations(("en", "nl", "de", "it", "ro"), 2))
 
     def files(self) -> dict[str, str]:

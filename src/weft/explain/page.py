@@ -175,11 +175,7 @@ class _Section:
                 width = f"width:{100 * times / most:.0f}%"
                 yield f'<span>{escape(name)}</span><span class=times>{times}</span><i style="{width}"></i>'
             yield "</div>"
-        for heading, items in (
-            ("Inputs", graph.inputs),
-            ("Outputs", graph.outputs),
-            ("Guards", text.guarded(graph)),
-        ):
+        for heading, items in (("Inputs", graph.inputs), ("Outputs", graph.outputs), ("Guards", text.guarded(graph))):
             if items:
                 yield f"<h3>{heading}</h3><ul class=compact>"
                 yield from (f"<li>{escape(item)}</li>" for item in items)

@@ -265,12 +265,7 @@ def _repeat(node: Node) -> str | None:
     return None
 
 
-CONTROL_RULES: dict[str, Callable[[Node], str | None]] = {
-    "If": _if,
-    "While": _while,
-    "Call": _call,
-    "Repeat": _repeat,
-}
+CONTROL_RULES: dict[str, Callable[[Node], str | None]] = {"If": _if, "While": _while, "Call": _call, "Repeat": _repeat}
 
 #: in this order; a later rule may rely on an earlier one
 NODE_RULES: tuple[NodeRule, ...] = (

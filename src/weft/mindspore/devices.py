@@ -314,10 +314,7 @@ def dispatch_threads_num(threads_num: int) -> None:
 
 @python_only
 def set_cpu_affinity(
-    enable_affinity: bool,
-    affinity_cpu_list: Any = None,
-    module_to_cpu_dict: Any = None,
-    bind_file: Any = None,
+    enable_affinity: bool, affinity_cpu_list: Any = None, module_to_cpu_dict: Any = None, bind_file: Any = None
 ) -> None:
     """On which cores the process runs: the operating system chooses.
 

@@ -236,11 +236,7 @@ def mixed_precision_cast(dtype: Any, value: Any) -> Any:
 
 
 def constexpr(
-    fn: Any = None,
-    get_instance: bool = True,
-    name: str | None = None,
-    reuse_result: bool = True,
-    check: bool = True,
+    fn: Any = None, get_instance: bool = True, name: str | None = None, reuse_result: bool = True, check: bool = True
 ) -> Callable[..., Any]:
     """Mark a function that is computed while compiling; every function of Python values is, here.
 

@@ -11,16 +11,7 @@ import numpy as _np
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.mindspore.numpy import asarray, dot, sum
-from weft.mindspore.numpy_operands import (
-    a_count,
-    a_tensor,
-    an_array,
-    an_axis,
-    common,
-    floating,
-    single,
-    some_axes,
-)
+from weft.mindspore.numpy_operands import a_count, a_tensor, an_array, an_axis, common, floating, single, some_axes
 
 __all__ = [
     "bartlett", "blackman", "convolve", "copysign", "correlate", "cross", "divmod", "ediff1d", "geomspace", "gradient",

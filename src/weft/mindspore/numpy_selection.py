@@ -13,14 +13,7 @@ from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.mindspore.numpy import asarray, zeros_like
 from weft.mindspore.numpy_arrays import diag, split, tril_indices, triu_indices
-from weft.mindspore.numpy_operands import (
-    a_count,
-    a_flag,
-    a_tensor,
-    an_array,
-    an_axis,
-    common,
-)
+from weft.mindspore.numpy_operands import a_count, a_flag, a_tensor, an_array, an_axis, common
 
 __all__ = [
     "append", "apply_along_axis", "apply_over_axes", "argwhere", "array_str", "atleast_1d", "atleast_2d",

@@ -141,10 +141,7 @@ class _Handler:
 
 
 def tensorboard_trace_handler(
-    dir_name: str | None = None,
-    worker_name: str | None = None,
-    analyse_flag: bool = True,
-    async_mode: bool = False,
+    dir_name: str | None = None, worker_name: str | None = None, analyse_flag: bool = True, async_mode: bool = False
 ) -> Callable[[Any], None]:
     """Have profiles written to a folder that TensorBoard shows, for ``on_trace_ready=``.
 

@@ -147,7 +147,7 @@ _EXTENDED: Final = {
         "AvgPool1dExt=AvgPool1d AvgPool2dExt=AvgPool2d AvgPool3dExt=AvgPool3d Dropout2dExt=Dropout2d "
         "DropoutExt=Dropout EmbeddingExt=Embedding L1LossExt=L1Loss LayerNormExt=LayerNorm "
         "LogSoftmaxExt=LogSoftmax MaxPool2dExt=MaxPool2d PReLUExt=PReLU"
-    ),
+    )
 }
 _LAYERS: Final = {**_CELLS, **_EXTENDED}
 #: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
@@ -564,9 +564,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.mindrecord.common": {},
         "mindspore.mindrecord.common.exceptions": {"weft.data.mindrecord.errors": "*"},
         "mindspore.train": {**_TRAIN, **_MINDIR, **_EXIT, "weft.mindspore.extras": "ConvertModelUtils"},
-        "mindspore.train.amp": {
-            "weft.train.amp": "* AMP_WHITE_LIST=HALF_CELLS AMP_BLACK_LIST=FULL_CELLS",
-        },
+        "mindspore.train.amp": {"weft.train.amp": "* AMP_WHITE_LIST=HALF_CELLS AMP_BLACK_LIST=FULL_CELLS"},
         "mindspore.train.callback": {
             "weft.train": _CALLBACKS,
             **_EXIT,

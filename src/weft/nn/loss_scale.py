@@ -43,13 +43,7 @@ _WHY = "a decision about the step"
 ALL_FINITE = Primitive("AllFinite", _all_finite, no_gradient=_WHY)
 SELECT_MANY = Primitive("SelectMany", _select_many, multiple=True)
 UNSCALE = Primitive("UnscaleGradients", _unscaled, multiple=True)
-NEXT_SCALE = Primitive(
-    "NextLossScale",
-    _next_scale,
-    attr_names=("factor", "window"),
-    multiple=True,
-    no_gradient=_WHY,
-)
+NEXT_SCALE = Primitive("NextLossScale", _next_scale, attr_names=("factor", "window"), multiple=True, no_gradient=_WHY)
 
 
 @shows('all_finite([Tensor([1.0]), Tensor([float("inf")])])', "False")

@@ -229,9 +229,7 @@ def threshold(input: Any, *, thr: float, value: float) -> Any:
     return jnp.where(input > thr, input, jnp.asarray(value, input.dtype))
 
 
-@op(
-    "PReLU",
-)
+@op("PReLU")
 @shows("prelu(Tensor([[-2.0, 1.0]]), Tensor([0.5]))", "[[-1.  1.]]")
 def prelu(input: Any, weight: Any) -> Any:
     """Multiply negative elements by a learned slope.

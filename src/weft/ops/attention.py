@@ -165,14 +165,7 @@ def _given_mask(mask: Tensor, sizes: _Sizes, places: _Places) -> Tensor:
 
 
 def _seen(
-    name: str,
-    mask: Tensor | None,
-    sizes: _Sizes,
-    places: _Places,
-    mode: int,
-    before: int,
-    after: int,
-    prefix: Any,
+    name: str, mask: Tensor | None, sizes: _Sizes, places: _Places, mode: int, before: int, after: int, prefix: Any
 ) -> Tensor | None:
     """Which keys each query sees, None for all."""
     seen: Tensor | None = None
@@ -583,7 +576,5 @@ def _paged_mask_operator(
 
 
 operator_class(
-    "PagedAttentionMask",
-    _paged_mask_operator,
-    "head_num, scale_value, kv_head_num, kv_cache_quant_mode='DEFAULT'",
+    "PagedAttentionMask", _paged_mask_operator, "head_num, scale_value, kv_head_num, kv_cache_quant_mode='DEFAULT'"
 )

@@ -34,9 +34,7 @@ __all__ = [
 _FAR: Final = 8.0
 _FAR_K: Final = 2.0
 _DESCRIBED: Final = described(
-    x="tensor of floats.",
-    returns="Tensor: like `x`.",
-    raises="TypeError: `x` is no tensor of floats.",
+    x="tensor of floats.", returns="Tensor: like `x`.", raises="TypeError: `x` is no tensor of floats."
 )
 
 

@@ -55,11 +55,7 @@ greater_equal = _ordering(
 )  # fmt: skip
 
 
-@op(
-    "ApproximateEqual",
-    init="tolerance=1e-05",
-    no_gradient=_WHY,
-)
+@op("ApproximateEqual", init="tolerance=1e-05", no_gradient=_WHY)
 @shows("approximate_equal(Tensor([1.0]), Tensor([1.5]), 1.0)", "[ True]")
 def approximate_equal(x: Any, y: Any, *, tolerance: float = 1e-5) -> Any:
     """Whether elements differ by less than a tolerance."""

@@ -59,9 +59,7 @@ def _with_bias(out: Any, bias: Any, data_format: str) -> Any:
 
 
 CONVOLUTION = Primitive(
-    "Convolution",
-    _convolution,
-    attr_names=("stride", "padding", "dilation", "groups", "data_format"),
+    "Convolution", _convolution, attr_names=("stride", "padding", "dilation", "groups", "data_format")
 )
 
 
@@ -104,9 +102,7 @@ def _transposed(
 
 
 TRANSPOSED = Primitive(
-    "ConvolutionTranspose",
-    _transposed,
-    attr_names=("stride", "padding", "output_padding", "dilation", "groups"),
+    "ConvolutionTranspose", _transposed, attr_names=("stride", "padding", "output_padding", "dilation", "groups")
 )
 
 

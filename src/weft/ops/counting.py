@@ -112,11 +112,7 @@ def Histogram(x: Tensor, *, bins: int = 100, min: float = 0.0, max: float = 0.0)
     return histc(x, bins, min, max).astype(dtypes.int32 if x.dtype.category == 1 else dtypes.float32)
 
 
-@op(
-    "FixedWidthHistogram",
-    classes=(),
-    no_gradient="counts",
-)
+@op("FixedWidthHistogram", classes=(), no_gradient="counts")
 def _histogram_fixed(x: Any, range: Any, *, nbins: int) -> Any:
     """Counts of elements in bins of equal width, the outer ones open."""
     low, high = range[0].astype(jnp.float64), range[1].astype(jnp.float64)

@@ -158,11 +158,7 @@ def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 # -- ranges ------------------------------------------------------------------------------------------------
 
 
-@op(
-    "Arange",
-    classes=(),
-    no_gradient="a constant",
-)
+@op("Arange", classes=(), no_gradient="a constant")
 def _arange(start: Any, step: Any, *, size: int) -> Any:
     """`size` numbers from `start`, by `step`."""
     return start + step * jnp.arange(size, dtype=start.dtype)
@@ -253,11 +249,7 @@ def logspace(start: Any, end: Any, steps: Any, base: float = 10, *, dtype: Any =
     return (float(base) ** linspace(first, last, steps)).astype(dtype)
 
 
-@op(
-    "Eye",
-    classes=(),
-    no_gradient="a constant",
-)
+@op("Eye", classes=(), no_gradient="a constant")
 def _eye(*, n: int, m: int, dtype: Any) -> Any:
     """Ones on the main diagonal, zeros elsewhere."""
     return jnp.eye(n, m, dtype=dtype.np_dtype)

@@ -157,9 +157,7 @@ class PyFunc(Custom):
             raise ValueError(f"PyFunc: out_types {out_types!r} and out_shapes {out_shapes!r} differ in number")
         self.alone = len(out_types) == 1
         super().__init__(
-            fn,
-            out_shapes[0] if self.alone else tuple(out_shapes),
-            out_types[0] if self.alone else tuple(out_types),
+            fn, out_shapes[0] if self.alone else tuple(out_shapes), out_types[0] if self.alone else tuple(out_types)
         )
         self.in_types = in_types
         self.in_shapes = in_shapes

@@ -94,10 +94,7 @@ def bounding_box_encode(
     return jnp.stack([(d - mean) / std for d, mean, std in zip(found, means, stds, strict=True)], -1)
 
 
-@op(
-    "BoundingBoxDecode",
-    init=f"max_shape, {_CODING_INIT}, wh_ratio_clip=0.016",
-)
+@op("BoundingBoxDecode", init=f"max_shape, {_CODING_INIT}, wh_ratio_clip=0.016")
 @shows("bounding_box_decode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.5, 0.0, 0.0, 0.0]]), (9, 9))", "[[1. 0. 2. 1.]]")
 def bounding_box_decode(
     anchor_box: Any,
@@ -137,10 +134,7 @@ def bounding_box_decode(
     )
 
 
-@op(
-    "CheckValid",
-    no_gradient="bool result",
-)
+@op("CheckValid", no_gradient="bool result")
 @shows("check_valid(Tensor([[0.0, 0.0, 4.0, 4.0]]), Tensor([5.0, 5.0, 1.0]))", "[ True]")
 def check_valid(bboxes: Any, img_metas: Any) -> Any:
     """Whether boxes are in an image.
@@ -160,12 +154,7 @@ def check_valid(bboxes: Any, img_metas: Any) -> Any:
     return inside & (bboxes[:, 2] <= columns - 1) & (bboxes[:, 3] <= rows - 1)
 
 
-@op(
-    "NMSWithMask",
-    init="iou_threshold=0.5",
-    multiple=True,
-    no_gradient="a choice of boxes",
-)
+@op("NMSWithMask", init="iou_threshold=0.5", multiple=True, no_gradient="a choice of boxes")
 @shows("nms_with_mask(Tensor([[0.0, 0.0, 2.0, 2.0, 0.5], [0.0, 0.0, 2.0, 2.0, 0.75]]))[2]", "[ True False]")
 def nms_with_mask(bboxes: Any, *, iou_threshold: float = 0.5) -> Any:
     """Suppress boxes that overlap with one of a higher score.
@@ -226,12 +215,7 @@ def random_choice_with_mask(input_x: Tensor, count: int = 256, seed: int = 0, se
     return _positions(chosen, shape=input_x.shape)
 
 
-@op(
-    "Positions",
-    classes=(),
-    multiple=True,
-    no_gradient="integer result",
-)
+@op("Positions", classes=(), multiple=True, no_gradient="integer result")
 def _positions(flat: Any, *, shape: tuple[int, ...]) -> Any:
     """Positions in a shape of flat ones, and whether they are at least 0."""
     position = jnp.stack(jnp.unravel_index(jnp.maximum(flat, 0), shape), -1)
@@ -244,11 +228,7 @@ def _image_bounds(features: Any, rois: Any, *_: Any) -> None:
         check_bounds(rois[:, 0].astype("int64"), features.shape[0], "roi_align: there is no image {}", least=0)
 
 
-@op(
-    "ROIAlign",
-    init="pooled_height, pooled_width, spatial_scale, sample_num=2, roi_end_mode=1",
-    bounds=_image_bounds,
-)
+@op("ROIAlign", init="pooled_height, pooled_width, spatial_scale, sample_num=2, roi_end_mode=1", bounds=_image_bounds)
 def roi_align(
     features: Any,
     rois: Any,

@@ -14,15 +14,7 @@ import numpy as np
 from weft.core import Tensor, transparent
 from weft.ops import exchanges
 from weft.ops.collectives import ReduceOp, joined, swapped
-from weft.ops.exchanges import (
-    CommHandle,
-    P2POp,
-    exchanged,
-    exchanged_rows,
-    handle,
-    messages_under_way,
-    row_counts,
-)
+from weft.ops.exchanges import CommHandle, P2POp, exchanged, exchanged_rows, handle, messages_under_way, row_counts
 from weft.parallel import communication, world
 from weft.parallel.processes import processes
 from weft.parallel.world import (
@@ -301,10 +293,7 @@ def all_to_all_single(
 ) -> CommHandle | None:
     """Write a part of a tensor of each process into a tensor, for one that was sent to each."""
     shape = tuple(output.shape)
-    _write(
-        [output],
-        [exchanged_rows("all_to_all_single", shape, input, output_split_sizes, input_split_sizes, group)],
-    )
+    _write([output], [exchanged_rows("all_to_all_single", shape, input, output_split_sizes, input_split_sizes, group)])
     return handle(async_op)
 
 

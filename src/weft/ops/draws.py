@@ -16,15 +16,7 @@ from weft.ops.create import full, ones, ones_like
 from weft.ops.dropout import dropout2d, dropout3d
 from weft.ops.elementwise import exp, log
 from weft.ops.joining import concat
-from weft.ops.random import (
-    multinomial_with_replacement,
-    rand,
-    randint,
-    randn,
-    random_gamma,
-    random_poisson,
-    randperm,
-)
+from weft.ops.random import multinomial_with_replacement, rand, randint, randn, random_gamma, random_poisson, randperm
 from weft.ops.shape import reshape
 from weft.ops.sorting import topk
 from weft.ops.trigonometry import erf, erfinv, tan

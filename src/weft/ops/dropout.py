@@ -107,16 +107,9 @@ def _by_bits(x: Any, mask: Any, keep_prob: Any) -> Any:
 
 
 _GENERATE = Primitive(
-    "DropoutBits",
-    _bits,
-    attr_names=("shape", "keep_prob"),
-    effect=RANDOM,
-    no_gradient="random numbers",
+    "DropoutBits", _bits, attr_names=("shape", "keep_prob"), effect=RANDOM, no_gradient="random numbers"
 )
-_BY_BITS = Primitive(
-    "DropoutByBits",
-    _by_bits,
-)
+_BY_BITS = Primitive("DropoutByBits", _by_bits)
 
 
 @as_operator

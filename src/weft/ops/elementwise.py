@@ -137,11 +137,7 @@ rad2deg = _row(
 )  # fmt: skip
 
 
-@op(
-    "NanToNum",
-    init="nan=0.0, posinf=None, neginf=None",
-    method="nan_to_num",
-)
+@op("NanToNum", init="nan=0.0, posinf=None, neginf=None", method="nan_to_num")
 @shows('nan_to_num(Tensor([float("nan"), 1.0]))', "[0. 1.]")
 def nan_to_num(
     input: Any, *, nan: float | None = None, posinf: float | None = None, neginf: float | None = None

@@ -173,9 +173,7 @@ def _grouped(
     count = len(weight)
     found = []
     for a, w, b, s, o in zip(
-        x,
-        *(_listed(parts, count) for parts in (weight, bias, antiquant_scale, antiquant_offset)),
-        strict=True,
+        x, *(_listed(parts, count) for parts in (weight, bias, antiquant_scale, antiquant_offset)), strict=True
     ):
         rows = a.swapaxes(-1, -2) if transposed[0] else a
         factors = _restored(w.swapaxes(-1, -2) if transposed[1] else w, s, o, a.dtype)

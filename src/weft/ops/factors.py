@@ -111,10 +111,7 @@ def orgqr(input: Any, input2: Any) -> Any:
     return _orgqr(x, scales)
 
 
-@op(
-    "HouseholderMultiply",
-    classes=(),
-)
+@op("HouseholderMultiply", classes=())
 def _ormqr(vectors: Any, coefficients: Any, x: Any, *, left: bool, transpose: bool) -> Any:
     """The product of reflections with matrices, on the left or on the right of them."""
     if left:

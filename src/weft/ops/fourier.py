@@ -178,11 +178,7 @@ rfft, rfft2, rfftn = _along_one("rfft", *_RFFT), _along_axes("rfft2", *_RFFT), _
 irfft, irfft2 = _along_one("irfft", *_IRFFT), _along_axes("irfft2", *_IRFFT)
 irfftn = _along_axes("irfftn", *_IRFFT)
 hfft, hfft2, hfftn = _along_one("hfft", *_HFFT), _along_axes("hfft2", *_HFFT), _along_axes("hfftn", *_HFFT)
-ihfft, ihfft2, ihfftn = (
-    _along_one("ihfft", *_IHFFT),
-    _along_axes("ihfft2", *_IHFFT),
-    _along_axes("ihfftn", *_IHFFT),
-)
+ihfft, ihfft2, ihfftn = (_along_one("ihfft", *_IHFFT), _along_axes("ihfft2", *_IHFFT), _along_axes("ihfftn", *_IHFFT))
 
 
 def _frequencies(name: str, n: Any, d: Any, dtype: Any, make: Any) -> Tensor:

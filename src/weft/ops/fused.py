@@ -40,11 +40,7 @@ def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     return (*rms_norm(total, gamma, epsilon), total)
 
 
-@op(
-    "NormalizeWithMoments",
-    classes=(),
-    multiple=True,
-)
+@op("NormalizeWithMoments", classes=(), multiple=True)
 def _normalized(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any:
     """Layer normalization over the dimensions of `gamma`, the means and the reciprocal standard deviations."""
     axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
@@ -110,10 +106,7 @@ def swiglu(input: Any, dim: int = -1) -> Any:
     return silu(gate) * value
 
 
-@op(
-    "RotateHalves",
-    classes=(),
-)
+@op("RotateHalves", classes=())
 def _rotated(x: Any, *, pairs: bool) -> Any:
     """Each pair of elements turned by a right angle: those of two halves, or neighbours."""
     if pairs:

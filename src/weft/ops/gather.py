@@ -62,11 +62,7 @@ def _at(name: str, shape: Any, indices: Any) -> None:
         check_bounds(indices, tuple(shape[: count[0]]), what)
 
 
-@op(
-    "Gather",
-    classes=(),
-    bounds=lambda x, indices, axis, batch_dims: _along("gather")(x, indices, axis),
-)
+@op("Gather", classes=(), bounds=lambda x, indices, axis, batch_dims: _along("gather")(x, indices, axis))
 def _gather(input_params: Any, input_indices: Any, *, axis: int, batch_dims: int = 0) -> Any:
     """Slices of a tensor along an axis, at integer positions."""
     input_indices = _integer("gather", input_indices)
@@ -293,11 +289,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
     return _scatter_nd(indices, updates, shape=numbers(shape))
 
 
-@op(
-    "ScatterNd",
-    classes=(),
-    bounds=lambda indices, updates, shape: _at("scatter_nd", shape, indices),
-)
+@op("ScatterNd", classes=(), bounds=lambda indices, updates, shape: _at("scatter_nd", shape, indices))
 def _scatter_nd(indices: Any, updates: Any, *, shape: tuple[int, ...]) -> Any:
     """Zeros with updates added at coordinates."""
     zeros = jnp.zeros(shape, updates.dtype)
@@ -365,11 +357,7 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
     return write(x, result, "index_add") if _is_parameter(x) else result
 
 
-@op(
-    "IndexAddAlong",
-    classes=(),
-    bounds=lambda x, indices, y, axis: _along("index_add")(x, indices, axis),
-)
+@op("IndexAddAlong", classes=(), bounds=lambda x, indices, y, axis: _along("index_add")(x, indices, axis))
 def _index_add(x: Any, indices: Any, y: Any, *, axis: int) -> Any:
     """A tensor with slices added along an axis."""
     axis = one_axis("index_add", axis, x.ndim)

@@ -55,10 +55,7 @@ def _slices(windows: list[tuple[int, int]], kernel: Any, dilation: Any, stride: 
     return [(along(0, row), along(1, column)) for row in range(kernel[0]) for column in range(kernel[1])]
 
 
-@op(
-    "Im2ColPatches",
-    classes=(),
-)
+@op("Im2ColPatches", classes=())
 def _unfold(x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     """Patches: (N, C, places in a window, windows)."""
     windows = _windows(x.shape[2:], kernel, dilation, padding, stride)
@@ -259,10 +256,7 @@ def _positions(at: Any, size: int, padding_mode: str, align_corners: bool) -> An
     return at
 
 
-@op(
-    "GridSample",
-    classes=(),
-)
+@op("GridSample", classes=())
 def _grid_sample(x: Any, grid: Any, *, mode: str, padding_mode: str, align_corners: bool) -> Any:
     sizes = x.shape[2:]
     rank = len(sizes)
@@ -332,11 +326,7 @@ def _crop_bounds(x: Any, boxes: Any, box_indices: Any, *_: Any) -> None:
     check_bounds(box_indices, x.shape[0], "crop_and_resize: there is no image {}", least=0)
 
 
-@op(
-    "CropAndResize",
-    init="method='bilinear', extrapolation_value=0.0",
-    bounds=_crop_bounds,
-)
+@op("CropAndResize", init="method='bilinear', extrapolation_value=0.0", bounds=_crop_bounds)
 def crop_and_resize(
     image: Any,
     boxes: Any,

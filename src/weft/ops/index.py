@@ -122,10 +122,7 @@ def _open_shape(spec: Spec, shape: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 #: ``x[index]``
 GETITEM = _GetItem(
-    "GetItem",
-    lambda x, *indices, spec: x[_materialise(spec, indices)],
-    attr_names=("spec",),
-    derivative=_get_rule,
+    "GetItem", lambda x, *indices, spec: x[_materialise(spec, indices)], attr_names=("spec",), derivative=_get_rule
 )
 
 
@@ -136,11 +133,7 @@ def _last_written(x: Any, *indices: Any, spec: Spec) -> Any:
 
 
 #: ``x[index]``, but of positions that occur several times only the one that an assignment leaves there, else 0
-LAST_WRITTEN = Primitive(
-    "LastWritten",
-    _last_written,
-    attr_names=("spec",),
-)
+LAST_WRITTEN = Primitive("LastWritten", _last_written, attr_names=("spec",))
 
 
 class _Update(Primitive):
@@ -285,12 +278,7 @@ _AT = ("sizes", "steps", "shape")
 #: a strided box of a tensor, at positions that are data
 SLICE_AT = Primitive("SliceAt", _slice_at, attr_names=_AT, derivative=_slice_at_rule)
 #: the tensor with a strided box replaced, at positions that are data
-UPDATE_AT = Primitive(
-    "UpdateAt",
-    _update_at,
-    attr_names=_AT,
-    derivative=_update_at_rule,
-)
+UPDATE_AT = Primitive("UpdateAt", _update_at, attr_names=_AT, derivative=_update_at_rule)
 
 # -- understanding an index -----------------------------------------------------------------------------------
 
@@ -713,12 +701,7 @@ def _positions(entry: Entry, size: int) -> frozenset[int]:
     return frozenset((entry[1],) if entry[0] == "i" else range(*slice(*entry[1:]).indices(size)))
 
 
-KINDS["index"] = Kind(
-    read=_selected,
-    write=_replaced,
-    layout=_selected_layout,
-    apart=_are_apart,
-)
+KINDS["index"] = Kind(read=_selected, write=_replaced, layout=_selected_layout, apart=_are_apart)
 _RESHAPE = Primitive.table["Reshape"]
 Tensor.__getitem__ = getitem  # type: ignore[method-assign]
 Tensor.__setitem__ = setitem  # type: ignore[method-assign]

@@ -36,11 +36,7 @@ def _concat_rule(*args: Any, axis: int) -> Any:
     return _split(dout, sizes, axis)
 
 
-@op(
-    "Concat",
-    classes=(),
-    gradient=_concat_rule,
-)
+@op("Concat", classes=(), gradient=_concat_rule)
 def _concat(*tensors: Any, axis: int) -> Any:
     """Join tensors along an existing axis."""
     axis = one_axis("concat", axis, tensors[0].ndim)
@@ -182,11 +178,7 @@ def _stack_rule(*args: Any, axis: int) -> Any:
     return _unstack(args[-1], axis, args[-1].shape[axis])
 
 
-@op(
-    "Stack",
-    classes=(),
-    gradient=_stack_rule,
-)
+@op("Stack", classes=(), gradient=_stack_rule)
 def _stack(*tensors: Any, axis: int) -> Any:
     """Join tensors along a new axis."""
     if any(x.shape != tensors[0].shape for x in tensors):
@@ -305,11 +297,7 @@ def _pad_rule(x: Any, out: Any, dout: Any, *, begin: tuple[int, ...], size: tupl
     return (zero_pad(dout, begin, after),)
 
 
-@op(
-    "ZeroPad",
-    classes=(),
-    gradient=lambda x, out, dout, *, before, after: (slice(dout, before, x.shape),),
-)
+@op("ZeroPad", classes=(), gradient=lambda x, out, dout, *, before, after: (slice(dout, before, x.shape),))
 def zero_pad(input: Any, *, before: tuple[int, ...], after: tuple[int, ...]) -> Any:
     """Surround a tensor with zeros."""
     return jnp.pad(input, tuple(zip(before, after, strict=True)))
@@ -419,7 +407,5 @@ operator_class("Pack", stack, "axis=0")
 operator_class("Unstack", _unstack_operator, "axis=0, num=None")
 operator_class("Unpack", _unstack_operator, "axis=0, num=None")
 operator_class(
-    "StridedSlice",
-    strided_slice,
-    "begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0",
+    "StridedSlice", strided_slice, "begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0"
 )

@@ -82,10 +82,7 @@ def _extreme(word: str, wins: Callable[..., Any]) -> type:
             raise TypeError(f"{name}: operands of {one.dtype} and {other.dtype} are of two types")
         half = functions.typed_div(given, 2).astype(given.dtype)
         shared = where(equal(one, other), half, zeros_of(given))
-        found = (
-            (where(wins(one, other), given, shared), one),
-            (where(wins(other, one), given, shared), other),
-        )
+        found = ((where(wins(one, other), given, shared), one), (where(wins(other, one), given, shared), other))
         return tuple(sum_to(each, operand.shape).astype(operand.dtype) for each, operand in found)
 
     compute.__doc__ = f"""What the gradient of the {word.lower()}imum of two operands is for each; of equal ones, half.
@@ -176,13 +173,7 @@ def DeformableOffsets(
     if offsets.shape != wanted or x.shape[1] % deformable_groups:
         raise ValueError(f"{name}: offsets must be of shape {wanted}, not {offsets.shape}")
     columns = deformed(
-        x,
-        offsets,
-        kernel=ksize,
-        strides=strides[2:],
-        padding=pads,
-        dilations=dilations[2:],
-        groups=deformable_groups,
+        x, offsets, kernel=ksize, strides=strides[2:], padding=pads, dilations=dilations[2:], groups=deformable_groups
     )
     apart = reshape(columns, (*x.shape[:2], *ksize, height, width)).permute(0, 1, 4, 2, 5, 3)
     return reshape(apart, (*x.shape[:2], height * ksize[0], width * ksize[1]))

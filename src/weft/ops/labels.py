@@ -202,10 +202,7 @@ def EditDistance(
     return Tensor(found)
 
 
-@op(
-    "RepeatedStretches",
-    classes=(),
-)
+@op("RepeatedStretches", classes=())
 def _without_repeats(state_seq: Any, log_probs: Any, *, size: int) -> Any:
     """Scores of the next word, the lowest number for words after which a stretch of the sequence would be repeated."""
     length = state_seq.shape[-1]

@@ -208,12 +208,7 @@ def eigh(input: Any) -> Any:
     return tuple(jnp.linalg.eigh(_need_square("eigh", input)))
 
 
-@op(
-    "Eig",
-    classes=(),
-    multiple=True,
-    no_gradient="not differentiable here",
-)
+@op("Eig", classes=(), multiple=True, no_gradient="not differentiable here")
 @shows("eig(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0].shape", "(2,)")
 def eig(A: Any) -> Any:
     """Eigenvalues and vectors of square matrices (complex; on the CPU only)."""
@@ -348,10 +343,7 @@ def Svd(input: Any, *, full_matrices: bool = False, compute_uv: bool = True) -> 
     return found if compute_uv else (found, *(Tensor(np.zeros(1, found.dtype.np_dtype)) for _ in range(2)))
 
 
-@op(
-    "NormOfOrder",
-    classes=(),
-)
+@op("NormOfOrder", classes=())
 def _norm_of_order(x: Any, *, axes: tuple[int, ...], p: int, keep_dims: bool, epsilon: float) -> Any:
     """The norm of an order over axes, at least `epsilon`."""
     return jnp.maximum(norm_of(x, p, axes, keep_dims), jnp.asarray(epsilon, x.dtype))
@@ -368,10 +360,7 @@ def LpNorm(input: Tensor, *, axis: Any, p: int = 2, keep_dims: bool = False, eps
     return _norm_of_order(input, all_axes("LpNorm", freeze(axis), input.ndim), p, keep_dims, float(epsilon))
 
 
-@op(
-    "VectorNormOfAxes",
-    classes=(),
-)
+@op("VectorNormOfAxes", classes=())
 def _vector_norm(x: Any, *, order: float, axes: tuple[int, ...], keepdims: bool) -> Any:
     return norm_of(x, order, axes, keepdims)
 

@@ -28,14 +28,7 @@ def _logical(name: str, *arrays: Any) -> Any:
     return [a.astype(jnp.bool_) for a in arrays]
 
 
-_of_flags = partial(
-    of_pairs,
-    __name__,
-    prepared=_logical,
-    no_gradient=_WHY,
-    promotes=False,
-    commutative=True,
-)
+_of_flags = partial(of_pairs, __name__, prepared=_logical, no_gradient=_WHY, promotes=False, commutative=True)
 logical_and = _of_flags(
     "logical_and", jnp.logical_and, "Whether both elements are true (nonzero).",
     "logical_and(Tensor([True, True]), Tensor([True, False]))", "[ True False]", primitive="LogicalAnd",
@@ -70,19 +63,8 @@ def _bits_of_one_type(name: str, *arrays: Any) -> Any:
     return _bits(name, *arrays)
 
 
-_of_bits = partial(
-    of_pairs,
-    __name__,
-    prepared=_bits,
-    no_gradient=_INTEGER_RESULT,
-    commutative=True,
-)
-_shift = partial(
-    of_pairs,
-    __name__,
-    prepared=_bits_of_one_type,
-    no_gradient=_INTEGER_RESULT,
-)
+_of_bits = partial(of_pairs, __name__, prepared=_bits, no_gradient=_INTEGER_RESULT, commutative=True)
+_shift = partial(of_pairs, __name__, prepared=_bits_of_one_type, no_gradient=_INTEGER_RESULT)
 bitwise_and = _of_bits(
     "bitwise_and", jnp.bitwise_and, "And of the bits; the logical and of bools.", "bitwise_and(Tensor([6, 5]), 3)",
     "[2 1]", primitive="BitwiseAnd", operator="__and__", reflected="__rand__",

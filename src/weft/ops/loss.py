@@ -272,12 +272,7 @@ def _nll_with_weight(logits: Any, labels: Any, weight: Any, *, reduction: str, i
     return _reduced("NLLLoss", loss, reduction, weights), jnp.sum(weights)
 
 
-_NLL = Primitive(
-    "NLLLossWithWeight",
-    _nll_with_weight,
-    attr_names=("reduction", "ignore_index"),
-    multiple=True,
-)
+_NLL = Primitive("NLLLossWithWeight", _nll_with_weight, attr_names=("reduction", "ignore_index"), multiple=True)
 
 
 @as_operator
@@ -405,11 +400,7 @@ def _cross_entropy_general_grad(input: Any, target: Any, weight: Any, dout: Any,
     )
 
 
-_CROSS_ENTROPY_GRAD = Primitive(
-    "CrossEntropyGrad",
-    _cross_entropy_grad,
-    attr_names=("ignore_index", "reduction"),
-)
+_CROSS_ENTROPY_GRAD = Primitive("CrossEntropyGrad", _cross_entropy_grad, attr_names=("ignore_index", "reduction"))
 _CROSS_ENTROPY_GENERAL_GRAD = Primitive(
     "CrossEntropyGeneralGrad",
     _cross_entropy_general_grad,
@@ -418,10 +409,7 @@ _CROSS_ENTROPY_GENERAL_GRAD = Primitive(
 )
 
 
-@op(
-    "SoftmaxCrossEntropyWithLogits",
-    multiple=True,
-)
+@op("SoftmaxCrossEntropyWithLogits", multiple=True)
 @shows("softmax_cross_entropy_with_logits(Tensor([[0.0, 0.0]]), Tensor([[0.0, 1.0]]))[1]", "[[ 0.5 -0.5]]")
 def softmax_cross_entropy_with_logits(logits: Any, labels: Any) -> Any:
     """Cross entropy of each row with label probabilities, and its gradient with respect to the scores.

@@ -37,11 +37,7 @@ def _target_bounds(x: Any, target: Any, weight: Any, p: int, margin: float) -> N
     check_bounds(target, x.shape[1], "multi_margin_loss: there is no class {}", least=0)
 
 
-@op(
-    "MarginOfClass",
-    classes=(),
-    bounds=_target_bounds,
-)
+@op("MarginOfClass", classes=(), bounds=_target_bounds)
 def margin_of_class(x: Any, target: Any, weight: Any = None, *, p: int, margin: float) -> Any:
     """For each sample the mean over the other classes of how much they are too near to that of the sample."""
     at = target[:, None]
@@ -80,10 +76,7 @@ def multi_margin_loss(
     return _reduced(margin_of_class(input, target, weight, p, margin), reduction)
 
 
-@op(
-    "MarginOfLabels",
-    classes=(),
-)
+@op("MarginOfLabels", classes=())
 def margin_of_labels(x: Any, target: Any) -> Any:
     """For each sample the sum over its labels and the other classes of how much they are too near, over the classes."""
     count = x.shape[-1]

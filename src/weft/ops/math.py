@@ -353,11 +353,7 @@ def _channel_axis(ndim: int, data_format: str) -> int:
     return ndim - 1 if data_format == "NHWC" or ndim == 1 else 1
 
 
-@op(
-    "BiasAdd",
-    init='data_format="NCHW"',
-    gradient=_bias_add_rule,
-)
+@op("BiasAdd", init='data_format="NCHW"', gradient=_bias_add_rule)
 @shows("bias_add(Tensor([[1.0, 2.0]]), Tensor([10.0, 20.0]))", "[[11. 22.]]")
 def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
     """Add one number to each channel.

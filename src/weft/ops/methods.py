@@ -729,13 +729,7 @@ def _attach() -> None:
     choice.complete()
 
 
-_ALIASES = {
-    "view": "reshape",
-    "permute": "transpose",
-    "eq": "equal",
-    "nelement": "numel",
-    "ndimension": "dim",
-}
+_ALIASES = {"view": "reshape", "permute": "transpose", "eq": "equal", "nelement": "numel", "ndimension": "dim"}
 _CASTERS = {
     "float": dtypes.float32,
     "int": dtypes.int32,

@@ -76,12 +76,7 @@ def _batch_norm_grad(
     )
 
 
-_BATCH_NORM_GRAD = Primitive(
-    "BatchNormGrad",
-    _batch_norm_grad,
-    attr_names=("data_format",),
-    multiple=True,
-)
+_BATCH_NORM_GRAD = Primitive("BatchNormGrad", _batch_norm_grad, attr_names=("data_format",), multiple=True)
 BATCH_NORM_TRAIN = Primitive(
     "BatchNormTraining",
     _batch_norm_train,
@@ -95,11 +90,7 @@ def _batch_norm_infer(x: Any, scale: Any, bias: Any, mean: Any, var: Any, *, eps
     return _normalise(x, scale, bias, mean, var, epsilon, _channel_shape(x, data_format)[1])[0]
 
 
-BATCH_NORM_INFER = Primitive(
-    "BatchNormInference",
-    _batch_norm_infer,
-    attr_names=("epsilon", "data_format"),
-)
+BATCH_NORM_INFER = Primitive("BatchNormInference", _batch_norm_infer, attr_names=("epsilon", "data_format"))
 
 
 def _move(running: Any, batch: Any, scale: Any, *, momentum: float) -> Any:
@@ -108,12 +99,7 @@ def _move(running: Any, batch: Any, scale: Any, *, momentum: float) -> Any:
 
 
 #: a running statistic moved towards a batch statistic; the scale is an operand, so that all of a size share a program
-MOVE = Primitive(
-    "MoveTowards",
-    _move,
-    attr_names=("momentum",),
-    elementwise=True,
-)
+MOVE = Primitive("MoveTowards", _move, attr_names=("momentum",), elementwise=True)
 
 
 def _check_channels(name: str, x: Tensor, data_format: str, **vectors: Tensor | None) -> None:
@@ -247,21 +233,12 @@ def _layer_norm(x: Any, gamma: Any, beta: Any, *, begin: int, params: int, epsil
     return out.astype(x.dtype), mean, var
 
 
-LAYER_NORM = Primitive(
-    "LayerNormalization",
-    _layer_norm,
-    attr_names=("begin", "params", "epsilon"),
-    multiple=True,
-)
+LAYER_NORM = Primitive("LayerNormalization", _layer_norm, attr_names=("begin", "params", "epsilon"), multiple=True)
 
 
 @shows("layer_norm(Tensor([[2.0, 4.0]]), (2,), eps=3.0)", "[[-0.5  0.5]]")
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Any,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """Normalise over the last dimensions.
 
@@ -322,12 +299,7 @@ def _group_norm(x: Any, weight: Any, bias: Any, *, num_groups: int, eps: float) 
     return out.astype(x.dtype), mean[..., 0], jax.lax.rsqrt(var + eps)[..., 0]
 
 
-GROUP_NORM = Primitive(
-    "GroupNormalization",
-    _group_norm,
-    attr_names=("num_groups", "eps"),
-    multiple=True,
-)
+GROUP_NORM = Primitive("GroupNormalization", _group_norm, attr_names=("num_groups", "eps"), multiple=True)
 
 
 @shows("group_norm(Tensor([[2.0, 4.0]]), 1, eps=3.0)", "[[-0.5  0.5]]")
@@ -376,10 +348,7 @@ def rms_norm(x: Any, gamma: Any, *, epsilon: float = 1e-6) -> Any:
     return (wide * rstd * _wide(gamma)).astype(x.dtype), rstd
 
 
-@op(
-    "L2Normalize",
-    init="axis=0, epsilon=1e-4",
-)
+@op("L2Normalize", init="axis=0, epsilon=1e-4")
 @shows("l2_normalize(Tensor([3.0, 4.0]))", "[0.6 0.8]")
 def l2_normalize(x: Any, *, axis: Any = 0, epsilon: float = 1e-4) -> Any:
     """Divide by the Euclidean norm along an axis, which counts as `epsilon` at least (squared)."""
@@ -389,10 +358,7 @@ def l2_normalize(x: Any, *, axis: Any = 0, epsilon: float = 1e-4) -> Any:
     return x * jax.lax.rsqrt(jnp.maximum(square, np.asarray(epsilon, x.dtype)))
 
 
-@op(
-    "LRN",
-    init="depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region='ACROSS_CHANNELS'",
-)
+@op("LRN", init="depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region='ACROSS_CHANNELS'")
 @shows("lrn(Tensor([[[[2.0]]]]), alpha=0.75)", "[[[[1.]]]]")
 def lrn(
     x: Any,

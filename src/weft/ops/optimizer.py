@@ -159,37 +159,13 @@ MOMENTUM = Primitive(
     multiple=True,
     promotes=True,
 )
-ADAM = Primitive(
-    "AdamStep",
-    _settled(adam_step, 3),
-    attr_names=("nesterov",),
-    multiple=True,
-    promotes=True,
-)
-ADAM_WEIGHT_DECAY = Primitive(
-    "AdamWeightDecayStep",
-    _settled(adam_weight_decay_step, 3),
-    multiple=True,
-    promotes=True,
-)
+ADAM = Primitive("AdamStep", _settled(adam_step, 3), attr_names=("nesterov",), multiple=True, promotes=True)
+ADAM_WEIGHT_DECAY = Primitive("AdamWeightDecayStep", _settled(adam_weight_decay_step, 3), multiple=True, promotes=True)
 ADAGRAD = Primitive(
-    "AdagradStep",
-    _settled(adagrad_step, 2),
-    attr_names=("update_slots",),
-    multiple=True,
-    promotes=True,
+    "AdagradStep", _settled(adagrad_step, 2), attr_names=("update_slots",), multiple=True, promotes=True
 )
-RMSPROP = Primitive(
-    "RMSPropStep",
-    _settled(rmsprop_step, 3),
-    multiple=True,
-    promotes=True,
-)
-DESCENT = Primitive(
-    "GradientDescentStep",
-    lambda p, alpha, delta: (p - alpha * delta).astype(p.dtype),
-    promotes=True,
-)
+RMSPROP = Primitive("RMSPropStep", _settled(rmsprop_step, 3), multiple=True, promotes=True)
+DESCENT = Primitive("GradientDescentStep", lambda p, alpha, delta: (p - alpha * delta).astype(p.dtype), promotes=True)
 SGD = Primitive(
     "SGDStep",
     lambda p, g, lr, v, momentum, stat, *, dampening, weight_decay, nesterov: (

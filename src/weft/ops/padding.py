@@ -19,10 +19,7 @@ _MODES = {
 }  # fmt: skip
 
 
-@op(
-    "PadBorders",
-    classes=(),
-)
+@op("PadBorders", classes=())
 def _pad(x: Any, *, pads: tuple[tuple[int, int], ...], mode: str, value: Any) -> Any:
     if mode == "constant":
         with np.errstate(over="ignore"):
@@ -166,10 +163,7 @@ def _taps(size: int, out: int, mode: str, align: str, scale: float) -> list[tupl
     return taps
 
 
-@op(
-    "ResizeImage",
-    classes=(),
-)
+@op("ResizeImage", classes=())
 def _resize(x: Any, *, size: tuple[int, ...], mode: str, align: str, scales: tuple[float, ...] = ()) -> Any:
     for i, out in enumerate(size):
         axis = x.ndim - len(size) + i

@@ -234,27 +234,13 @@ MAX_POOL = Primitive(
     derivative=lambda x, out, dout, **attrs: (apply(MAX_POOL_GRAD, (x, dout), tuple(attrs.values())),),
 )
 AVG_POOL = Primitive(
-    "AvgPooling",
-    _avg_pool,
-    attr_names=("kernel", "stride", "pads", "counted", "divisor", "data_format"),
+    "AvgPooling", _avg_pool, attr_names=("kernel", "stride", "pads", "counted", "divisor", "data_format")
 )
 MAX_POOL_INDICES = Primitive(
-    "MaxPoolingWithIndices",
-    _max_pool_indices,
-    attr_names=("kernel", "stride", "pads", "dilation"),
-    multiple=True,
+    "MaxPoolingWithIndices", _max_pool_indices, attr_names=("kernel", "stride", "pads", "dilation"), multiple=True
 )
-ADAPTIVE_AVG_POOL = Primitive(
-    "AdaptiveAvgPooling",
-    _adaptive_avg_pool,
-    attr_names=("output_size",),
-)
-ADAPTIVE_MAX_POOL = Primitive(
-    "AdaptiveMaxPooling",
-    _adaptive_max_pool,
-    attr_names=("output_size",),
-    multiple=True,
-)
+ADAPTIVE_AVG_POOL = Primitive("AdaptiveAvgPooling", _adaptive_avg_pool, attr_names=("output_size",))
+ADAPTIVE_MAX_POOL = Primitive("AdaptiveMaxPooling", _adaptive_max_pool, attr_names=("output_size",), multiple=True)
 
 
 def _settle_pads(

@@ -35,11 +35,7 @@ def _quantized_rows(x: Any) -> Any:
     return _as_int8(wide / jnp.where(scale == 0, 1, scale)), scale[..., 0]
 
 
-@op(
-    "Quantized",
-    classes=(),
-    no_gradient="its results are integers",
-)
+@op("Quantized", classes=(), no_gradient="its results are integers")
 def _quantized(x: Any, scale: Any, offset: Any) -> Any:
     """Scaled and moved elements as integers."""
     return _as_int8(x.astype(jnp.float32) * scale.astype(jnp.float32) + offset.astype(jnp.float32))

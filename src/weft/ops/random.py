@@ -122,9 +122,7 @@ def numpy_generator() -> np.random.Generator:
 
 
 ADVANCE = Primitive(
-    "AdvanceRandom",
-    lambda state: state + jnp.asarray([0, 1], jnp.uint32),
-    no_gradient="integer result",
+    "AdvanceRandom", lambda state: state + jnp.asarray([0, 1], jnp.uint32), no_gradient="integer result"
 )
 
 
@@ -154,12 +152,7 @@ def _key_of(seed: Any, seed2: Any = 0) -> Tensor:
     return _own_key(key, seed=own) if own else key
 
 
-@op(
-    "OwnKey",
-    classes=(),
-    effect=RANDOM,
-    no_gradient="integer result",
-)
+@op("OwnKey", classes=(), effect=RANDOM, no_gradient="integer result")
 def _own_key(key: Any, *, seed: int) -> Any:
     """The key at the same position of another stream."""
     mixed = (seed * 0x9E3779B1 + 0x7F4A7C15) & 0xFFFFFFFF

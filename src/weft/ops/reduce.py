@@ -109,10 +109,7 @@ reduce_any = _reduction(
 )  # fmt: skip
 
 
-@op(
-    "SumOfPowers",
-    classes=(),
-)
+@op("SumOfPowers", classes=())
 def sum_of_powers(x: Any, *, order: float, axis: Any = ()) -> Any:
     """Sum of powers of absolute values over axes, which are kept: a norm before the root is taken."""
     axes = all_axes("norm", axis, x.ndim)

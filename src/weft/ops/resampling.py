@@ -211,10 +211,7 @@ def _kernel_weights(length: int, wanted: int, scale: Any, shift: Any, kernel: st
     return jnp.where(there, shares / jnp.where(there, total, 1), 0)
 
 
-@op(
-    "ScaledAndTranslated",
-    classes=(),
-)
+@op("ScaledAndTranslated", classes=())
 def _scaled(images: Any, scale: Any, translation: Any, *, size: tuple[int, int], kernel: str, antialias: bool) -> Any:
     """Images (N, H, W, C) scaled and moved, by a kernel."""
     rows, columns = (

@@ -75,11 +75,7 @@ def _losses(alpha: Any, input_lengths: Any, target_lengths: Any) -> Any:
     return jnp.where(possible, -(jnp.log(total) + shift), jnp.inf)
 
 
-@op(
-    "CTCLossV2",
-    classes=(),
-    multiple=True,
-)
+@op("CTCLossV2", classes=(), multiple=True)
 def _ctc(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *, blank: int) -> Any:
     """Losses and logarithms of probabilities of beginnings."""
     alpha = _alpha(log_probs, targets, input_lengths, blank, True)
@@ -155,11 +151,7 @@ def _ended(labels: Any, blank: int) -> Any:
     return jnp.cumsum(labels == blank, 1) > 0
 
 
-@op(
-    "LabelsAfterBlank",
-    classes=(),
-    no_gradient="an integer",
-)
+@op("LabelsAfterBlank", classes=(), no_gradient="an integer")
 def _after_blank(labels_indices: Any, labels_values: Any, *, batch: int, blank: int) -> Any:
     labels = _placed(labels_indices, labels_values, batch)
     wrong = _ended(labels, blank) & (labels != blank)
@@ -188,12 +180,7 @@ def _ctc_bounds(x: Any, labels_indices: Any, labels_values: Any, sequence_length
     check_bounds(sequence_length, x.shape[0] + 1, "CTCLoss: no sequence has the length {}", least=0)
 
 
-@op(
-    "CTCLossSparse",
-    classes=(),
-    multiple=True,
-    bounds=_ctc_bounds,
-)
+@op("CTCLossSparse", classes=(), multiple=True, bounds=_ctc_bounds)
 def _ctc_sparse(
     x: Any, labels_indices: Any, labels_values: Any, sequence_length: Any, *, collapses: bool, merges: bool
 ) -> Any:
@@ -234,10 +221,7 @@ def CTCLoss(
     )
 
 
-@op(
-    "ShortTimeFourier",
-    classes=(),
-)
+@op("ShortTimeFourier", classes=())
 def _stft(x: Any, window: Any, *, n_fft: int, hop: int, onesided: bool, normalized: bool) -> Any:
     before = (n_fft - window.shape[0]) // 2
     wide = jnp.pad(window, (before, n_fft - window.shape[0] - before))

@@ -54,11 +54,7 @@ def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
         raise ValueError(f"broadcast_to: shape {tuple(input.shape)} cannot be broadcast to {full}") from None
 
 
-@op(
-    "SumTo",
-    classes=(),
-    gradient=lambda x, out, dout, *, shape: (broadcast_to(dout, x.shape),),
-)
+@op("SumTo", classes=(), gradient=lambda x, out, dout, *, shape: (broadcast_to(dout, x.shape),))
 @shows("sum_to(Tensor([[1.0, 2.0], [3.0, 4.0]]), (2,))", "[4. 6.]")
 def sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     """Sum a tensor over the dimensions that broadcasting from `shape` had repeated (the reverse of broadcasting).
@@ -303,10 +299,7 @@ def tile(input: Any, *, dims: tuple[int, ...]) -> Any:
     return jnp.tile(input, dims)
 
 
-@op(
-    "RepeatElements",
-    classes=(),
-)
+@op("RepeatElements", classes=())
 @shows("repeat_elements(Tensor([1.0, 2.0]), 2)", "[1. 1. 2. 2.]")
 def repeat_elements(x: Any, *, rep: Any, axis: int = 0) -> Any:
     """Repeat each element along an axis.
@@ -336,11 +329,7 @@ def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:
     return repeat_elements(input, repeats, axis)
 
 
-@op(
-    "Flip",
-    classes=(),
-    gradient=lambda x, out, dout, *, dims: (flip(dout, dims),),
-)
+@op("Flip", classes=(), gradient=lambda x, out, dout, *, dims: (flip(dout, dims),))
 @shows("flip(Tensor([1.0, 2.0, 3.0]), (0,))", "[3. 2. 1.]")
 def flip(input: Any, *, dims: Any) -> Any:
     """Reverse the order of the elements along dimensions.
@@ -373,10 +362,7 @@ def reverse(x: Any, axis: Any) -> Any:
     return flip(x, numbers(axis))
 
 
-@op(
-    "ReverseSequence",
-    init="seq_dim, batch_dim=0",
-)
+@op("ReverseSequence", init="seq_dim, batch_dim=0")
 @shows("reverse_sequence(Tensor([[1, 2, 3]]), Tensor([2]), 1)", "[[2 1 3]]")
 def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0) -> Any:
     """Reverse the first `seq_lengths[b]` elements of each sequence of a batch.
@@ -400,10 +386,7 @@ def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int =
     return jnp.moveaxis(jnp.take_along_axis(moved, source, axis=1), (0, 1), (batch_dim, seq_dim))
 
 
-@op(
-    "Roll",
-    classes=(),
-)
+@op("Roll", classes=())
 @shows("roll(Tensor([1.0, 2.0, 3.0]), 1, 0)", "[3. 1. 2.]")
 def roll(input: Any, *, shifts: Any, dims: Any = None) -> Any:
     """Shift elements along dimensions; what leaves at the end enters at the start.

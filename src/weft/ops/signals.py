@@ -74,19 +74,13 @@ def HammingWindow(
 # -- spectra -----------------------------------------------------------------------------------------------------------
 
 
-@op(
-    "FourierOfSize",
-    classes=(),
-)
+@op("FourierOfSize", classes=())
 def _fourier(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: str) -> Any:
     """The spectrum of complex signals, or the signals of spectra."""
     return (jnp.fft.ifftn if inverse else jnp.fft.fftn)(x, axes=axes, norm=norm)
 
 
-@op(
-    "FourierOfReals",
-    classes=(),
-)
+@op("FourierOfReals", classes=())
 def _fourier_of_reals(x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool) -> Any:
     """The spectrum of real signals, maybe without the half that follows from the other."""
     if onesided:
@@ -94,10 +88,7 @@ def _fourier_of_reals(x: Any, *, axes: tuple[int, ...], norm: str, onesided: boo
     return jnp.fft.fftn(x, axes=axes, norm=norm)
 
 
-@op(
-    "RealsOfFourier",
-    classes=(),
-)
+@op("RealsOfFourier", classes=())
 def _reals_of_fourier(
     x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool, sizes: tuple[int, ...] | None
 ) -> Any:
@@ -220,10 +211,7 @@ def NuclearNorm(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> Tensor:
     return norm(x, "nuc", axes, keepdim)
 
 
-@op(
-    "PairDistances",
-    classes=(),
-)
+@op("PairDistances", classes=())
 def _pdist(x: Any, *, p: float) -> Any:
     """The distances of each pair of rows."""
     first, second = np.triu_indices(x.shape[-2], 1)

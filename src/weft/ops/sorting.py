@@ -70,11 +70,7 @@ def msort(input: Any) -> Any:
     return sort(input, 0)[0]
 
 
-@op(
-    "TopK",
-    classes=(),
-    multiple=True,
-)
+@op("TopK", classes=(), multiple=True)
 def _topk(input: Any, *, k: int, largest: bool) -> Any:
     """The k largest or smallest elements of the last axis, in order, and their positions."""
     if not 0 <= k <= input.shape[-1]:
@@ -128,11 +124,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return getitem(values, pick), getitem(positions, pick)
 
 
-@op(
-    "SearchSorted",
-    classes=(),
-    no_gradient="integer result",
-)
+@op("SearchSorted", classes=(), no_gradient="integer result")
 def _searchsorted(sorted_sequence: Any, values: Any, *, right: bool, dtype: Any) -> Any:
     """Where values would be inserted to keep a sequence sorted."""
     side = "right" if right else "left"
@@ -299,11 +291,7 @@ def unique_consecutive(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-@op(
-    "UniqueWithPad",
-    multiple=True,
-    no_gradient="chooses representatives",
-)
+@op("UniqueWithPad", multiple=True, no_gradient="chooses representatives")
 @shows("*unique_with_pad(Tensor([5, 2, 5]), 0)", "[5 2 0] [0 1 0]")
 def unique_with_pad(x: Any, pad_num: Any) -> Any:
     """The different elements of a vector in the order in which they first come, padded to its size, and the position of
@@ -327,11 +315,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     return Tensor(counts.astype(np.float32 if given is None else given.dtype))
 
 
-@op(
-    "Histc",
-    classes=(),
-    no_gradient="counts",
-)
+@op("Histc", classes=(), no_gradient="counts")
 def _histc(input: Any, *, bins: int, min: float, max: float) -> Any:
     """Counts of elements in bins of equal width."""
     low, high = (jnp.min(input), jnp.max(input)) if min == max == 0 else (min, max)

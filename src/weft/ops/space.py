@@ -177,10 +177,6 @@ def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
             raise RuntimeError(f"space_to_batch_nd: a dimension of {size} cannot be divided into blocks of {block}")
     split = [n for size, block in zip(space, blocks, strict=True) for n in (size // block, block)]
     first = 1 + len(middle)
-    order = (
-        *(first + 2 * i + 1 for i in range(rank)),
-        *range(first),
-        *(first + 2 * i for i in range(rank)),
-    )
+    order = (*(first + 2 * i + 1 for i in range(rank)), *range(first), *(first + 2 * i for i in range(rank)))
     sizes = [size // block for size, block in zip(space, blocks, strict=True)]
     return x.reshape((batch, *middle, *split)).transpose(order).reshape((batch * math.prod(blocks), *middle, *sizes))

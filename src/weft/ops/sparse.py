@@ -20,40 +20,26 @@ __all__ = ["COOTensor", "CSRTensor", "RowTensor", "dense_to_sparse_coo", "dense_
 _INDICES = (dtypes.int16, dtypes.int32, dtypes.int64)
 
 
-@op(
-    "ScatterToDense",
-    classes=(),
-)
+@op("ScatterToDense", classes=())
 def _dense(indices: Any, values: Any, *, shape: tuple[int, ...]) -> Any:
     """Zeros with values at places; those at one place are added."""
     places = tuple(jnp.moveaxis(indices, -1, 0))
     return jnp.zeros(shape, values.dtype).at[places].add(values, mode="drop")
 
 
-@op(
-    "TakeFromDense",
-    classes=(),
-)
+@op("TakeFromDense", classes=())
 def taken(indices: Any, dense: Any) -> Any:
     """The values of a tensor at places."""
     return dense[tuple(jnp.moveaxis(indices, -1, 0))]
 
 
-@op(
-    "EndsOfRows",
-    classes=(),
-    no_gradient="integers",
-)
+@op("EndsOfRows", classes=(), no_gradient="integers")
 def ends_of_rows(rows: Any, *, count: int) -> Any:
     """Where the values of each row begin, of the row of each value, which ascends."""
     return jnp.searchsorted(rows, jnp.arange(count + 1), side="left").astype(rows.dtype)
 
 
-@op(
-    "RowsOfPointers",
-    classes=(),
-    no_gradient="integers",
-)
+@op("RowsOfPointers", classes=(), no_gradient="integers")
 def rows_of(indptr: Any, *, count: int) -> Any:
     """The row of each value, of where the rows begin."""
     return (jnp.searchsorted(indptr, jnp.arange(count), side="right") - 1).astype(indptr.dtype)

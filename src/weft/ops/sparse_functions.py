@@ -157,12 +157,7 @@ def csr_mv(csr_tensor: CSRTensor, dense: Tensor) -> Tensor:
 
 
 def csr_mm(
-    a: CSRTensor,
-    b: Any,
-    trans_a: bool = False,
-    trans_b: bool = False,
-    adjoint_a: bool = False,
-    adjoint_b: bool = False,
+    a: CSRTensor, b: Any, trans_a: bool = False, trans_b: bool = False, adjoint_a: bool = False, adjoint_b: bool = False
 ) -> Any:
     """The product of a matrix by rows and another matrix.
 

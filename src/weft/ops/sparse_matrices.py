@@ -98,13 +98,7 @@ def CSRSparseMatrixToDense(
 ) -> Tensor:
     """The matrices with their zeros."""
     x = _rows(
-        "CSRSparseMatrixToDense",
-        _NUMBERS,
-        x_dense_shape,
-        x_batch_pointers,
-        x_row_pointers,
-        x_col_indices,
-        x_values,
+        "CSRSparseMatrixToDense", _NUMBERS, x_dense_shape, x_batch_pointers, x_row_pointers, x_col_indices, x_values
     )
     dense = scatter_nd(Tensor(x.places), x.values, x.sizes)
     return dense if x.stacked else reshape(dense, x.sizes[1:])

@@ -82,9 +82,7 @@ def at(values: Tensor, order: np.ndarray[Any, Any]) -> Tensor:
     return gather(values, Tensor(order), 0)
 
 
-def united(
-    *places: np.ndarray[Any, Any],
-) -> tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]]:
+def united(*places: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]]:
     """The places of several tensors in order, each once, and where those of each tensor are among them."""
     found, inverse = np.unique(np.concatenate(places), axis=0, return_inverse=True)
     return found, np.split(inverse.reshape(-1), np.cumsum([len(each) for each in places])[:-1])

@@ -38,11 +38,7 @@ def _betainc_rule(a: Any, b: Any, x: Any, out: Any, dout: Any) -> tuple[Any, Any
     return None, None, density * dout
 
 
-@op(
-    "RegularizedBeta",
-    classes=(),
-    gradient=_betainc_rule,
-)
+@op("RegularizedBeta", classes=(), gradient=_betainc_rule)
 def _betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function, elementwise."""
     if not a.shape == b.shape == x.shape:

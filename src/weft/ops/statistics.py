@@ -64,10 +64,7 @@ def std_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
     return std(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
 
 
-@op(
-    "LogSumExp",
-    classes=(),
-)
+@op("LogSumExp", classes=())
 @shows("logsumexp(Tensor([1000.0]), 0)", "1000.0")
 def logsumexp(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials over axes, without overflow."""
@@ -75,11 +72,7 @@ def logsumexp(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     return jax.nn.logsumexp(floating(input), axis=axes, keepdims=keepdim)
 
 
-@op(
-    "Median",
-    init="global_median=False, axis=0, keep_dims=False",
-    multiple=True,
-)
+@op("Median", init="global_median=False, axis=0, keep_dims=False", multiple=True)
 def _median(x: Any, *, global_median: bool = False, axis: int = 0, keep_dims: bool = False) -> Any:
     """The lower median and its position."""
     if global_median:
@@ -103,10 +96,7 @@ def median(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
     return _median(input, input.ndim == 0, axis, keepdims)
 
 
-@op(
-    "Quantile",
-    classes=(),
-)
+@op("Quantile", classes=())
 def _quantile(input: Any, q: Any, *, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
     """Quantiles, interpolating linearly."""
     axes = None if axis is None else all_axes("quantile", axis, input.ndim)
@@ -198,11 +188,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     return _norm(A if dtype is None else A.astype(dtype), ord, dim, keepdim)
 
 
-@op(
-    "CountNonZero",
-    classes=(),
-    no_gradient="integer result",
-)
+@op("CountNonZero", classes=(), no_gradient="integer result")
 @shows("count_nonzero(Tensor([0, 1, 2]))", "2")
 def count_nonzero(x: Any, *, axis: Any = (), keep_dims: bool = False, dtype: Any = dtypes.int32) -> Any:
     """Number of nonzero elements over axes."""

@@ -35,11 +35,7 @@ def _a_tensor(name: str, value: Any, ranks: tuple[int, ...]) -> Tensor:
 # -- powers ------------------------------------------------------------------------------------------------------
 
 
-@op(
-    "RootOfOrder",
-    classes=(),
-    elementwise=True,
-)
+@op("RootOfOrder", classes=(), elementwise=True)
 def _root(x: Any, *, p: float) -> Any:
     """A root; its derivative at 0 is 0, and there is none of what is negative."""
     return jnp.where(x < 0, jnp.asarray(jnp.nan, x.dtype), root(jnp.maximum(x, 0), p)) if p != 1 else x

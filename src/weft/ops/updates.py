@@ -220,12 +220,7 @@ def _updating(
     if sparse:
         step = _on_rows(step, written, names.index("grad"), everywhere)
     primitive = Primitive(
-        f"{name}Step",
-        _settled(step, targets),
-        attr_names=fixed,
-        multiple=True,
-        promotes=True,
-        no_gradient=_WHY,
+        f"{name}Step", _settled(step, targets), attr_names=fixed, multiple=True, promotes=True, no_gradient=_WHY
     )
 
     def update(*given: Any, **options: Any) -> Any:
@@ -370,11 +365,7 @@ SparseApplyRMSProp = _updating(
 
 
 _LARS: Final = Primitive(
-    "LARSScaled",
-    _lars,
-    attr_names=("epsilon", "hyperpara", "use_clip"),
-    promotes=True,
-    no_gradient=_WHY,
+    "LARSScaled", _lars, attr_names=("epsilon", "hyperpara", "use_clip"), promotes=True, no_gradient=_WHY
 )
 
 

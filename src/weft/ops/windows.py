@@ -96,11 +96,7 @@ def _place_bounds(x: Any, argmax: Any, size: tuple[int, ...]) -> None:
     check_bounds(argmax, math.prod(size), "there is no position {} in what is unpooled", least=0)
 
 
-@op(
-    "Unpooling",
-    classes=(),
-    bounds=_place_bounds,
-)
+@op("Unpooling", classes=(), bounds=_place_bounds)
 def _unpooled(x: Any, argmax: Any, *, size: tuple[int, ...]) -> Any:
     """Zeros with values at flat positions of the last dimensions."""
     lead = x.shape[: x.ndim - len(size)]
@@ -284,12 +280,7 @@ def _cells(x: Any, random: Any, *, outputs: tuple[int, int], pseudo: bool, overl
     return found, edges[0].astype(jnp.int64), edges[1].astype(jnp.int64)
 
 
-_CELLS = Primitive(
-    "FractionalCells",
-    _cells,
-    attr_names=("outputs", "pseudo", "overlapping", "mean"),
-    multiple=True,
-)
+_CELLS = Primitive("FractionalCells", _cells, attr_names=("outputs", "pseudo", "overlapping", "mean"), multiple=True)
 
 
 def _cell_pool(
@@ -351,10 +342,7 @@ def _fractional_cells(name: str, what: str, mean: bool) -> Any:
 # -- dilation ----------------------------------------------------------------------------------------------------------
 
 
-@op(
-    "GreyDilation",
-    classes=(),
-)
+@op("GreyDilation", classes=())
 def _dilated(x: Any, filter: Any, *, stride: Any, dilation: Any, pads: Any) -> Any:
     """The maxima over windows of images (N, C, H, W) of what is there and in a filter (C, KH, KW), added."""
     padded = jnp.pad(x, ((0, 0), (0, 0), *pads), constant_values=float(np.finfo(x.dtype).min))

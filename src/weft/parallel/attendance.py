@@ -327,12 +327,7 @@ class Attendance:
             self._inside.pop(id(results), None)
 
     def _come(
-        self,
-        group: Group,
-        what: str,
-        then: Callable[[Any], None],
-        details: Any,
-        told: Callable[[], list[str]] | None,
+        self, group: Group, what: str, then: Callable[[Any], None], details: Any, told: Callable[[], list[str]] | None
     ) -> None:
         """Say that this process comes to the next exchange of a group."""
         self._turns.take(group, self._thread(), what)

@@ -255,12 +255,7 @@ class _Move:
 
 
 #: the same elements, which lie in another place
-CONSTRAINT: Final = _Constraint(
-    "ShardingConstraint",
-    _constrain,
-    attr_names=Place._fields,
-    derivative=_derivative,
-)
+CONSTRAINT: Final = _Constraint("ShardingConstraint", _constrain, attr_names=Place._fields, derivative=_derivative)
 
 
 class _Joined(Performed):

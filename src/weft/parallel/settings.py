@@ -14,10 +14,7 @@ from weft.context import (
 )
 
 #: what methods call a setting that has another name in `set_auto_parallel_context`
-_ALSO: Final = {
-    "all_reduce_fusion_split_indices": "all_reduce_fusion_config",
-    "strategy_search_mode": "search_mode",
-}
+_ALSO: Final = {"all_reduce_fusion_split_indices": "all_reduce_fusion_config", "strategy_search_mode": "search_mode"}
 
 
 class AutoParallelContext:

@@ -145,10 +145,7 @@ def keep_whole(parameters: Sequence[Parameter]) -> None:
 
 @keeps
 def arrange(
-    parameters: Sequence[Parameter],
-    states: Sequence[Sequence[Parameter]],
-    others: Sequence[Parameter],
-    gradients: Any,
+    parameters: Sequence[Parameter], states: Sequence[Sequence[Parameter]], others: Sequence[Parameter], gradients: Any
 ) -> Any:
     """Give parameters, and what an optimizer keeps of each, their places.
 

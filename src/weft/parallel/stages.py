@@ -28,10 +28,7 @@ def _derivative(value: Any, out: Any, dout: Any, **mark: Any) -> Any:
 
 #: the same elements, which belong to a stage of a pipeline, or to a micro batch; None for the one that they belong to
 STAGE: Final = Primitive(
-    "PipelineStage",
-    lambda value, stage, micro: value,
-    attr_names=("stage", "micro"),
-    derivative=_derivative,
+    "PipelineStage", lambda value, stage, micro: value, attr_names=("stage", "micro"), derivative=_derivative
 )
 
 

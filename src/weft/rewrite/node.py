@@ -14,15 +14,7 @@ from weft.nn.cell import Cell
 from weft.rewrite.checks import by_name, each_of, identifier, index_of, one_of
 from weft.rewrite.places import Place, assigns_call, names_assigned, places_in
 from weft.rewrite.sources import name_for
-from weft.rewrite.values import (
-    ScopedValue,
-    ValueType,
-    check_argument,
-    check_target,
-    expression_of,
-    target_of,
-    value_of,
-)
+from weft.rewrite.values import ScopedValue, ValueType, check_argument, check_target, expression_of, target_of, value_of
 
 
 class NodeType(Enum):

@@ -32,11 +32,7 @@ class ValueType(Enum):
     UnsupportedValue = 50
 
 
-_CONTAINERS: dict[type, ValueType] = {
-    tuple: ValueType.TupleValue,
-    list: ValueType.ListValue,
-    dict: ValueType.DictValue,
-}
+_CONTAINERS: dict[type, ValueType] = {tuple: ValueType.TupleValue, list: ValueType.ListValue, dict: ValueType.DictValue}
 
 
 class ScopedValue:

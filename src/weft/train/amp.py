@@ -102,12 +102,7 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = dtyp
 
 
 def build_train_network(
-    network: Cell,
-    optimizer: Any,
-    loss_fn: Any = None,
-    level: str = "O0",
-    boost_level: str = "O0",
-    **kwargs: Any,
+    network: Cell, optimizer: Any, loss_fn: Any = None, level: str = "O0", boost_level: str = "O0", **kwargs: Any
 ) -> Cell:
     """A network that trains in mixed precision: loss, gradients and the optimizer's step.
 

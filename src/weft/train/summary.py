@@ -418,10 +418,7 @@ class SummaryCollector(Callback):
             return
         if due:
             self._collect(self._record, facts)
-        self._record.record(
-            facts.cur_step_num,
-            plugin_filter=lambda plugin: tensors_due if plugin == "tensor" else due,
-        )
+        self._record.record(facts.cur_step_num, plugin_filter=lambda plugin: tensors_due if plugin == "tensor" else due)
 
     def _collect(self, record: SummaryRecord, facts: Any) -> None:
         if self.collected["collect_metric"]:

@@ -45,10 +45,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         Sample((np.array([[1.5, -2.0], [-0.5, 3.0]], np.float32), np.array([0.25, 0.5], np.float32)), vmap=False),
         Sample((np.array([[1.5, -2.0]], np.float32), np.array([0.25], np.float32)), vmap=False),
     ],
-    "Softmax": [
-        *values(),
-        Sample((np.array([[1.5, -2.0], [0.5, 3.0]], np.float32),), {"axis": 0}, vmap=False),
-    ],
+    "Softmax": [*values(), Sample((np.array([[1.5, -2.0], [0.5, 3.0]], np.float32),), {"axis": 0}, vmap=False)],
     "LogSoftmax": values(),
     "GLU": [Sample((np.array([[1.5, -2.0, 0.5, 3.0]], np.float32),))],
 }

@@ -21,7 +21,4 @@ def _outer_samples() -> list[Sample]:
     return [Sample((x, y, np.array([2, 0, 2], np.int32)), {}, vmap=False)]
 
 
-SAMPLES: Final[dict[str, list[Sample]]] = {
-    "GroupedProduct": _samples(),
-    "GroupedOuterProduct": _outer_samples(),
-}
+SAMPLES: Final[dict[str, list[Sample]]] = {"GroupedProduct": _samples(), "GroupedOuterProduct": _outer_samples()}

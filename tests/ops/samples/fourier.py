@@ -18,6 +18,4 @@ def _samples() -> list[Sample]:
     return [*found, Sample((spectrum,), {"kind": "irfft", "n": 5, "axis": 1, "norm": "forward"}, False)]
 
 
-SAMPLES: Final[dict[str, list[Sample]]] = {
-    "FourierTransform": _samples(),
-}
+SAMPLES: Final[dict[str, list[Sample]]] = {"FourierTransform": _samples()}

@@ -32,10 +32,7 @@ def _segment_samples() -> list[Sample]:
 
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
-    "Gather": [
-        Sample((A, _ROWS), {"axis": 0, "batch_dims": 0}),
-        Sample((A, _GRID), {"axis": 1, "batch_dims": 1}),
-    ],
+    "Gather": [Sample((A, _ROWS), {"axis": 0, "batch_dims": 0}), Sample((A, _GRID), {"axis": 1, "batch_dims": 1})],
     "GatherD": one(A, _GRID, dim=1),
     "GatherNd": one(A, _POINTS),
     "TensorScatter": _scatter_samples(),

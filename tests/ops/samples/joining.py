@@ -13,9 +13,6 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "Unstack": [Sample((A,), {"axis": 0, "num": 2}), Sample((A,), {"axis": -1, "num": 3})],
     "BlockDiag": one(A, B),
     "ZeroPad": one(A, before=(1, 0), after=(0, 2)),
-    "Slice": [
-        Sample((A,), {"begin": (0, 1), "size": (2, 2)}),
-        Sample((A,), {"begin": (1, 0), "size": (-1, 1)}),
-    ],
+    "Slice": [Sample((A,), {"begin": (0, 1), "size": (2, 2)}), Sample((A,), {"begin": (1, 0), "size": (-1, 1)})],
     "UnfoldWindows": one(A, dimension=1, size=2, step=1),
 }

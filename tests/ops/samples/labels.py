@@ -15,5 +15,5 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
             {"size": 2},
             differentiable=False,
         )
-    ],
+    ]
 }

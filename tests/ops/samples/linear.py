@@ -15,6 +15,4 @@ def _samples() -> list[Sample]:
     return [Sample((x, w, np.array([1.0, 2.0], np.float32)), vmap=False), Sample((x[0, 0], w, None), vmap=False)]
 
 
-SAMPLES: Final[dict[str, list[Sample]]] = {
-    "Dense": _samples(),
-}
+SAMPLES: Final[dict[str, list[Sample]]] = {"Dense": _samples()}

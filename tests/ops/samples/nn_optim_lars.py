@@ -15,5 +15,5 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
             {"chosen": (True, False), "decays": (0.1, 0.0), "epsilon": 1e-5, "coefficient": 0.001, "use_clip": False},
             vmap=False,
         )
-    ],
+    ]
 }

@@ -9,5 +9,5 @@ import numpy as np
 from tests.ops.samples.values import Sample
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
-    "LearningRateAt": [Sample((np.array([0.5, 0.25], np.float32), np.array([1])), vmap=False)],
+    "LearningRateAt": [Sample((np.array([0.5, 0.25], np.float32), np.array([1])), vmap=False)]
 }

@@ -14,5 +14,5 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
             (np.arange(6.0, dtype=np.float32).reshape(2, 3),),
             {"sizes": (1,), "names": ("x",), "ranks": (0,), "dims": (("x",), ())},
         ),
-    ),
+    )
 }

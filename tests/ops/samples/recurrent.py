@@ -28,6 +28,4 @@ def _samples() -> list[Sample]:
     return found
 
 
-SAMPLES: Final[dict[str, list[Sample]]] = {
-    "RecurrentWalk": _samples(),
-}
+SAMPLES: Final[dict[str, list[Sample]]] = {"RecurrentWalk": _samples()}

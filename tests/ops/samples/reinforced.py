@@ -16,6 +16,4 @@ def _samples() -> list[Sample]:
     return [Sample((reward, done, last), {"gamma": 0.9}, vmap=False)]
 
 
-SAMPLES: Final[dict[str, list[Sample]]] = {
-    "RewardsToCome": _samples(),
-}
+SAMPLES: Final[dict[str, list[Sample]]] = {"RewardsToCome": _samples()}

@@ -6,8 +6,4 @@ from typing import Final
 
 from tests.ops.samples.values import FLAGS, A, B, Sample, one, pairs
 
-SAMPLES: Final[dict[str, list[Sample]]] = {
-    "Where": one(FLAGS, A, B),
-    "AtLeast": pairs(),
-    "AtMost": pairs(),
-}
+SAMPLES: Final[dict[str, list[Sample]]] = {"Where": one(FLAGS, A, B), "AtLeast": pairs(), "AtMost": pairs()}

@@ -13,11 +13,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "BroadcastTo": [Sample((A,), {"shape": (4, 2, 3)}), Sample((A[:, :1],), {"shape": (-1, 3)})],
     "SumTo": [Sample((A,), {"shape": (3,)}), Sample((A,), {"shape": (2, 1)}), Sample((A,), {"shape": ()})],
     "Full": [Sample((), {"shape": (2, 3), "value": 2, "dtype": dtypes.int32}, False, False)],
-    "Reshape": [
-        Sample((A,), {"shape": (3, 2)}),
-        Sample((A,), {"shape": (-1,)}),
-        Sample((A[:1, :1],), {"shape": ()}),
-    ],
+    "Reshape": [Sample((A,), {"shape": (3, 2)}), Sample((A,), {"shape": (-1,)}), Sample((A[:1, :1],), {"shape": ()})],
     "Transpose": [Sample((A,), {"input_perm": (1, 0)}), Sample((A[None],), {"input_perm": (2, 0, -2)})],
     "ExpandDims": [Sample((A,), {"axis": 0}), Sample((A,), {"axis": -1})],
     "Squeeze": [Sample((A[None],), {"axis": ()}, vmap=False), Sample((A[None],), {"axis": (0,)})],

@@ -14,5 +14,5 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
             (np.array([0.5, 2.0], np.float32), np.array([1.5, 3.0], np.float32), np.array([0.25, 0.75], np.float32)),
             differentiable=False,  # the first two operands are no path for gradients
         )
-    ],
+    ]
 }

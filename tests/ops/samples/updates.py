@@ -40,5 +40,5 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
             {"epsilon": 1e-5, "hyperpara": 0.5, "use_clip": False},
             vmap=False,
         )
-    ],
+    ]
 }

@@ -60,10 +60,7 @@ def pairs(a: Any = A, b: Any = B, differentiable: bool = True, **attrs: Any) -> 
 
 def integer_pairs(**attrs: Any) -> Sample:
     """Two integer operands, the second without zeros."""
-    return [
-        Sample((INTEGERS, DIVISORS), dict(attrs), False),
-        Sample((INTEGERS, DIVISORS[0]), dict(attrs), False),
-    ]
+    return [Sample((INTEGERS, DIVISORS), dict(attrs), False), Sample((INTEGERS, DIVISORS[0]), dict(attrs), False)]
 
 
 def one(*inputs: Any, differentiable: bool = True, vmap: bool = True, **attrs: Any) -> Sample:

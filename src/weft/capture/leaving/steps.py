@@ -403,10 +403,7 @@ def _unpack(instr: Instr, pc: int, before: int, after: int | None) -> Step:
     targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
     if after is not None:
         targets[before] = ast.Starred(targets[before], ast.Store())
-    body = [
-        ast.Assign([ast.List(targets, ast.Store())], op(0)),
-        _return(0, *[load(name) for name in reversed(names)]),
-    ]
+    body = [ast.Assign([ast.List(targets, ast.Store())], op(0)), _return(0, *[load(name) for name in reversed(names)])]
     return Step(1, [Outcome(pc + 1, (VALUE,) * len(names))], body, {})
 
 

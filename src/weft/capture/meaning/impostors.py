@@ -29,6 +29,5 @@ def unsupported_operands(function: Any, *operands: Any) -> Any:
     """Raise Python's own error for operands whose special methods all returned `NotImplemented`."""
     function(*[impostor(o) if is_heap_type(type(o)) and not isinstance(o, Tensor) else o for o in operands])
     raise Unsupported(
-        Refusal.UNSUPPORTED_SYNTAX,
-        f"no special method accepts {' and '.join(type(o).__name__ for o in operands)}",
+        Refusal.UNSUPPORTED_SYNTAX, f"no special method accepts {' and '.join(type(o).__name__ for o in operands)}"
     )

@@ -12,12 +12,7 @@ from typing import Any, Final
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.impostors import impostor
-from weft.capture.meaning.iterators import (
-    BufferedIterator,
-    OutsideIterator,
-    RestartingIterator,
-    SequenceIterator,
-)
+from weft.capture.meaning.iterators import BufferedIterator, OutsideIterator, RestartingIterator, SequenceIterator
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.meaning.ranges import RowIterator, SymbolicRange, SymbolicRangeIterator
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator

@@ -30,13 +30,7 @@ from weft.capture.meaning.texts import format_text
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
 from weft.capture.python.containers import items_of
 from weft.capture.python.namespaces import namespace_of
-from weft.capture.python.packages import (
-    INTERNALS,
-    NATIVE_PACKAGES,
-    PURE_MODULES,
-    is_heap_type,
-    module_of,
-)
+from weft.capture.python.packages import INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, module_of
 from weft.capture.python.users import refuse_callbacks
 from weft.capture.sources.known import BOUND
 from weft.capture.sources.numbers import PURE, is_call_number

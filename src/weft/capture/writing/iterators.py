@@ -26,9 +26,7 @@ from weft.capture.sources.rebuilding import (
     reversed_at,
 )
 from weft.capture.sources.sources import Sources
-from weft.capture.state.journal import (
-    Journaled,
-)
+from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor
 
 

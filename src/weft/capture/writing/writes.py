@@ -10,12 +10,7 @@ from typing import Any
 from weft.capture.python.containers import spelled
 from weft.capture.python.spelling import stores_plainly
 from weft.capture.state.counts import COUNT, changes, counts_changes
-from weft.capture.state.journal import (
-    EMPTY_CELL,
-    Journaled,
-    contents_of,
-    restore_sequence,
-)
+from weft.capture.state.journal import EMPTY_CELL, Journaled, contents_of, restore_sequence
 from weft.capture.state.memory import owner_of_memory
 from weft.capture.writing.writer import Writer
 from weft.core.lending import overlap

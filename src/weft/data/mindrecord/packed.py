@@ -15,11 +15,7 @@ _NEGATIVES: Final = ((0xD0, ">b", 1 << 7), (0xD1, ">h", 1 << 15), (0xD2, ">i", 1
 _TEXTS: Final = ((0xD9, ">B", 1 << 8), (0xDA, ">H", 1 << 16), (0xDB, ">I", 1 << 32))
 _LARGEST: Final = float(np.finfo(np.float32).max)
 #: first byte and form of numbers
-_NUMBERS: Final = {
-    **{first: form for first, form, _ in (*_INTEGERS, *_NEGATIVES)},
-    0xCA: ">f",
-    0xCB: ">d",
-}
+_NUMBERS: Final = {**{first: form for first, form, _ in (*_INTEGERS, *_NEGATIVES)}, 0xCA: ">f", 0xCB: ">d"}
 _LENGTHS: Final = {first: form for first, form, _ in _TEXTS}
 
 

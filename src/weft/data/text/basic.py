@@ -173,11 +173,7 @@ class FilterWikipediaXML(TextOperation):
     def _filtered(text: str) -> str:
         if re.match(r"#redirect", text, re.IGNORECASE):
             return ""
-        for pattern, put in (
-            (r"<.*>", ""),
-            (r"&[a-z]+;", " "),
-            (r"&#\d+;", " "),
-        ):
+        for pattern, put in ((r"<.*>", ""), (r"&[a-z]+;", " "), (r"&#\d+;", " ")):
             text = re.sub(pattern, put, text)
         text = re.sub(r"[0-9]", lambda digit: f" {_NUMBERS[int(digit.group())]} ", text.lower())
         return " ".join(re.sub(r"[^a-z]+", " ", text).split())

@@ -11,14 +11,7 @@ from weft.data import checks
 from weft.data.operation import is_pil
 from weft.data.randomness import generator
 from weft.data.vision import on_arrays, on_pil
-from weft.data.vision.image_operation import (
-    BOTH,
-    ONLY_PIL,
-    ImageOperation,
-    Sometimes,
-    between,
-    integer_between,
-)
+from weft.data.vision.image_operation import BOTH, ONLY_PIL, ImageOperation, Sometimes, between, integer_between
 
 
 class AdjustBrightness(ImageOperation):

@@ -225,17 +225,11 @@ class Affine(ImageOperation):
     ) -> None:
         self.degrees = checks.real(degrees, "degrees", -180, 180)
         across, along = checks.pair(translate, "translate", "(x, y)")
-        self.translate = (
-            checks.real(across, "translate[0]", -1.0, 1.0),
-            checks.real(along, "translate[1]", -1.0, 1.0),
-        )
+        self.translate = (checks.real(across, "translate[0]", -1.0, 1.0), checks.real(along, "translate[1]", -1.0, 1.0))
         self.scale = checks.real(scale, "scale", 0, without_low=True)
         checks.of_type(shear, (numbers.Number, tuple, list), "shear")
         pair = checks.pair(shear, "shear", "(x, y)") if isinstance(shear, (tuple, list)) else (shear, 0.0)
-        self.shear = (
-            checks.real(pair[0], "shear[0]", -180, 180),
-            checks.real(pair[1], "shear[1]", -180, 180),
-        )
+        self.shear = (checks.real(pair[0], "shear[0]", -180, 180), checks.real(pair[1], "shear[1]", -180, 180))
         self.resample = checked_inter(resample, "resample")
         self.fill = checks.colour(fill_value)
 
@@ -379,10 +373,7 @@ class RandomPerspective(ImageOperation):
         draw = generator().integers
         corners = [(0, 0), (width - 1, 0), (width - 1, height - 1), (0, height - 1)]
         moved = [
-            (
-                x + (1 if x == 0 else -1) * int(draw(across + 1)),
-                y + (1 if y == 0 else -1) * int(draw(along + 1)),
-            )
+            (x + (1 if x == 0 else -1) * int(draw(across + 1)), y + (1 if y == 0 else -1) * int(draw(along + 1)))
             for x, y in corners
         ]
         return room.perspective(image, corners, moved, self.interpolation)

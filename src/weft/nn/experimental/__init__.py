@@ -2,19 +2,7 @@
 
 from weft.nn.experimental import lr_scheduler
 from weft.nn.experimental.optimizer import Optimizer
-from weft.nn.experimental.rules import (
-    ASGD,
-    SGD,
-    Adadelta,
-    Adagrad,
-    Adam,
-    Adamax,
-    AdamW,
-    NAdam,
-    RAdam,
-    RMSprop,
-    Rprop,
-)
+from weft.nn.experimental.rules import ASGD, SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, NAdam, RAdam, RMSprop, Rprop
 
 __all__ = [
     "ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop",

@@ -242,12 +242,7 @@ class OneHot(_Basic, shows=("OneHot(depth=3)(weft.Tensor([0, 2]))", "[[1. 0. 0.]
     """
 
     def __init__(
-        self,
-        axis: int = -1,
-        depth: int = 1,
-        on_value: Any = 1.0,
-        off_value: Any = 0.0,
-        dtype: Any = dtypes.float32,
+        self, axis: int = -1, depth: int = 1, on_value: Any = 1.0, off_value: Any = 0.0, dtype: Any = dtypes.float32
     ) -> None:
         super().__init__()
         self.axis = axis

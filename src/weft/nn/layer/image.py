@@ -83,12 +83,7 @@ class SSIM(Described, Cell):
     """
 
     def __init__(
-        self,
-        max_val: float = 1.0,
-        filter_size: int = 11,
-        filter_sigma: float = 1.5,
-        k1: float = 0.01,
-        k2: float = 0.03,
+        self, max_val: float = 1.0, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03
     ) -> None:
         super().__init__()
         name = type(self).__name__

@@ -144,9 +144,7 @@ class ZeroPad2d(_Constant, shows=("print(ZeroPad2d((1, 0, 0, 0))(weft.Tensor([[1
 
 
 class ReflectionPad1d(
-    _One,
-    mode="reflect",
-    shows=("print(ReflectionPad1d((2, 0))(weft.Tensor([[1.0, 2.0, 3.0]])))", "[[3. 2. 1. 2. 3.]]"),
+    _One, mode="reflect", shows=("print(ReflectionPad1d((2, 0))(weft.Tensor([[1.0, 2.0, 3.0]])))", "[[3. 2. 1. 2. 3.]]")
 ):
     """Adds a border that mirrors the last dimension, without its edges."""
 
@@ -164,9 +162,7 @@ class ReflectionPad3d(
 
 
 class ReplicationPad1d(
-    _One,
-    mode="replicate",
-    shows=("print(ReplicationPad1d((2, 0))(weft.Tensor([[1.0, 2.0]])))", "[[1. 1. 1. 2.]]"),
+    _One, mode="replicate", shows=("print(ReplicationPad1d((2, 0))(weft.Tensor([[1.0, 2.0]])))", "[[1. 1. 1. 2.]]")
 ):
     """Adds a border that repeats the edges of the last dimension."""
 

@@ -53,11 +53,7 @@ class RMSProp(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
         centered: subtract the squared mean gradient.
     """
 
-    slots = (
-        ("moment", "moment", "zeros"),
-        ("ms", "mean_square", "ones"),
-        ("mg", "mean_grad", "zeros"),
-    )
+    slots = (("moment", "moment", "zeros"), ("ms", "mean_square", "ones"), ("mg", "mean_grad", "zeros"))
     _update_takes = ("decay", "momentum", "epsilon", "centered")
 
     @declares(decay=number, momentum=number, epsilon=number, centered=flag)

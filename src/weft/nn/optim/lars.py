@@ -34,10 +34,7 @@ def _scaled(*arrays: Any, chosen: tuple[bool, ...], decays: tuple[float, ...], e
 
 
 _LARS = Primitive(
-    "LarsScale",
-    _scaled,
-    attr_names=("chosen", "decays", "epsilon", "coefficient", "use_clip"),
-    multiple=True,
+    "LarsScale", _scaled, attr_names=("chosen", "decays", "epsilon", "coefficient", "use_clip"), multiple=True
 )
 
 

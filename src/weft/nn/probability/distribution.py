@@ -203,9 +203,7 @@ class Laplace(_TwoNumbers, taken=("mean", "sd"), shows=("Laplace(0.0, 1.0).prob(
         ValueError: `sd` is not positive.
     """
 
-    _formulas = {
-        "log_prob": lambda value, mean, sd: -absolute(value - mean) / sd - log(2.0 * sd),
-    }
+    _formulas = {"log_prob": lambda value, mean, sd: -absolute(value - mean) / sd - log(2.0 * sd)}
 
 
 class Cauchy(_Located, shows=("Cauchy(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.75")):

@@ -140,11 +140,7 @@ class Poisson(_Positive, taken=("rate",), shows=("Poisson(2.0).prob(weft.Tensor(
         inside = where(value >= 0.0, value, 0.0)
         return where(value >= 0.0, igammac(*_alike(inside + 1.0, rate)), 0.0)
 
-    _formulas = {
-        "mean": lambda rate: rate,
-        "var": lambda rate: rate,
-        "mode": floor,
-    }
+    _formulas = {"mean": lambda rate: rate, "var": lambda rate: rate, "mode": floor}
 
     def _sample(self, shape: tuple[int, ...], rate: Any) -> Any:
         return random_poisson(shape, rate, dtype=self.dtype)
@@ -169,7 +165,7 @@ class HalfNormal(
     _formulas = {
         "log_prob": lambda value, mean, sd: (
             -(((value - mean) / sd) ** 2) / 2.0 - log(sd) + 0.5 * math.log(2.0 / math.pi)
-        ),
+        )
     }
 
 
@@ -219,11 +215,7 @@ class TransformedDistribution(Distribution):
     """
 
     def __init__(
-        self,
-        bijector: Bijector,
-        distribution: Distribution,
-        seed: Any = None,
-        name: str = "transformed_distribution",
+        self, bijector: Bijector, distribution: Distribution, seed: Any = None, name: str = "transformed_distribution"
     ) -> None:
         for what, value, kind in (("bijector", bijector, Bijector), ("distribution", distribution, Distribution)):
             if not isinstance(value, kind):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -9,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, check_bounds, op, operator_class, shows, told
+from weft.core import Parameter, Tensor, as_operator, check_bounds, described, op, operator_class, shows, told
 from weft.core.conversion import converted
 from weft.core.run_number import shown
 from weft.ops._assigning import assigned
+from weft.ops._checks import one_of
 from weft.ops._kinks import multiplied_at
 from weft.ops._rules import numbers, one_axis, tensor, wide
 from weft.ops.select import where
@@ -69,11 +71,7 @@ def _gather(input_params: Any, input_indices: Any, *, axis: int, batch_dims: int
     axis = one_axis("gather", axis, input_params.ndim)
     if not batch_dims:
         return jnp.take(input_params, input_indices, axis=axis)
-
-    def one_level(params: Any, indices: Any) -> Any:
-        return jnp.take(params, indices, axis=axis - batch_dims)
-
-    step = one_level
+    step: Any = partial(jnp.take, axis=axis - batch_dims)
     for _ in range(batch_dims % (input_indices.ndim + 1)):
         step = jax.vmap(step)
     return step(input_params, input_indices)
@@ -188,14 +186,13 @@ def take(input: Any, indices: Any, axis: int | None = None, mode: str = "clip") 
     """
     if axis is None:
         input, axis = reshape(input, (-1,)), 0
+    one_of("take", ("clip", "wrap", "raise"), mode=mode)
     size = input.shape[one_axis("take", axis, input.ndim)]
     indices = tensor(indices)
     if mode == "wrap":
         indices = indices % size
     elif mode == "clip":
         indices = where(indices < 0, indices + size, indices).clip(0, size - 1)
-    elif mode != "raise":
-        raise ValueError(f"take: mode must be 'clip', 'wrap' or 'raise', not {mode!r}")
     return gather(input, indices, axis)
 
 
@@ -224,6 +221,8 @@ _WRITES: dict[str, Any] = {
     "max": lambda x, at, v: x.at[at].max(v),
     "min": lambda x, at, v: x.at[at].min(v),
 }
+#: the same, as `tensor_scatter_elements` calls them
+_REDUCTIONS = {"none" if name == "update" else name: write_at for name, write_at in _WRITES.items()}
 
 
 def _scatter_bounds(x: Any, indices: Any, updates: Any, reduction: str) -> None:
@@ -240,38 +239,41 @@ def _tensor_scatter(x: Any, indices: Any, updates: Any, *, reduction: str) -> An
     return _WRITES[reduction](x, at, updates.astype(x.dtype))
 
 
-def _scatter_function(reduction: str, sentence: str, result: str) -> Any:
+#: for each of them: its sentences for tensors and for parameters, and [4.0, 3.0] with a 2.0 written to the second
+_ACTIONS = {
+    "update": ("Replace elements", "Replace elements", "[4. 2.]"),
+    "add": ("Add to elements", "Add to elements", "[4. 5.]"),
+    "sub": ("Subtract from elements", "Subtract from elements", "[4. 1.]"),
+    "mul": ("Multiply elements", "Multiply elements", "[4. 6.]"),
+    "div": ("Divide elements", "Divide elements", "[4.  1.5]"),
+    "max": ("Take the larger of elements and updates", "Raise elements to at least the updates", "[4. 3.]"),
+    "min": ("Take the smaller of elements and updates", "Lower elements to at most the updates", "[4. 2.]"),
+}
+_AT_COORDINATES = {
+    "indices": "integer tensor; its last dimension holds coordinates.",
+    "updates": "tensor of shape ``indices.shape[:-1] + input_x.shape[indices.shape[-1]:]``.",
+}
+_SCATTERED = described(
+    input_x="tensor.", **_AT_COORDINATES, returns="Tensor: like `input_x`.",
+    raises="ValueError: the shape of `updates` does not fit.",
+)  # fmt: skip
+
+
+def _on_tensors(reduction: str) -> Any:
+    """The function that writes to tensors at coordinates."""
+    name, (sentence, _, printed) = f"tensor_scatter_{reduction}", _ACTIONS[reduction]
+
     def function(input_x: Any, indices: Any, updates: Any) -> Any:
         return _tensor_scatter(input_x, indices, updates, reduction=reduction)
 
-    function.__name__ = function.__qualname__ = f"tensor_scatter_{reduction}"
-    function.__doc__ = f"""{sentence} at the coordinates in the last dimension of an integer tensor.
-
-    Args:
-        input_x: tensor.
-        indices: integer tensor; its last dimension holds coordinates.
-        updates: tensor of shape ``indices.shape[:-1] + input_x.shape[indices.shape[-1]:]``.
-
-    Returns:
-        Tensor: like `input_x`.
-
-    Raises:
-        ValueError: the shape of `updates` does not fit.
-
-    Example:
-        >>> print(tensor_scatter_{reduction}(Tensor([4.0, 3.0]), Tensor([[1]]), Tensor([2.0])))
-        {result}
-    """
-    return function
+    told(function, name, f"{sentence} at the coordinates in the last dimension of an integer tensor.")
+    return shows(f"{name}(Tensor([4.0, 3.0]), Tensor([[1]]), Tensor([2.0]))", printed)(_SCATTERED(function))
 
 
-tensor_scatter_update = _scatter_function("update", "Replace elements", "[4. 2.]")
-tensor_scatter_add = _scatter_function("add", "Add to elements", "[4. 5.]")
-tensor_scatter_sub = _scatter_function("sub", "Subtract from elements", "[4. 1.]")
-tensor_scatter_mul = _scatter_function("mul", "Multiply elements", "[4. 6.]")
-tensor_scatter_div = _scatter_function("div", "Divide elements", "[4.  1.5]")
-tensor_scatter_max = _scatter_function("max", "Take the larger of elements and updates", "[4. 3.]")
-tensor_scatter_min = _scatter_function("min", "Take the smaller of elements and updates", "[4. 2.]")
+(
+    tensor_scatter_update, tensor_scatter_add, tensor_scatter_sub, tensor_scatter_mul, tensor_scatter_div,
+    tensor_scatter_max, tensor_scatter_min,
+) = map(_on_tensors, _ACTIONS)  # fmt: skip
 
 
 @shows("scatter_nd(Tensor([[1], [3]]), Tensor([5, 6]), (4,))", "[0 5 0 6]")
@@ -305,13 +307,11 @@ def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int, reductio
     """A tensor with one element for each position of the index replaced, along an axis."""
     indices = _integer("scatter", indices)
     axis = one_axis("scatter", axis, x.ndim)
-    modes = {"none": "update", "add": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min"}
-    if reduction not in modes:
-        raise ValueError(f"scatter: reduction must be one of {', '.join(modes)}, not {reduction!r}")
+    one_of("scatter", _REDUCTIONS, reduction=reduction)
     updates = jnp.broadcast_to(updates, indices.shape)
     grid = list(jnp.indices(indices.shape, sparse=True))
     grid[axis] = indices
-    return _WRITES[modes[reduction]](x, tuple(grid), updates.astype(x.dtype))
+    return _REDUCTIONS[reduction](x, tuple(grid), updates.astype(x.dtype))
 
 
 @shows("tensor_scatter_elements(Tensor([1, 2, 3]), Tensor([2, 0]), Tensor([9, 8]))", "[8 2 9]")
@@ -354,7 +354,7 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
         Tensor: the sum.
     """
     result = _index_add(x, indices, y, axis=axis)
-    return write(x, result, "index_add") if _is_parameter(x) else result
+    return write(x, result, "index_add") if isinstance(x, Parameter) else result
 
 
 @op("IndexAddAlong", classes=(), bounds=lambda x, indices, y, axis: _along("index_add")(x, indices, axis))
@@ -362,10 +362,6 @@ def _index_add(x: Any, indices: Any, y: Any, *, axis: int) -> Any:
     """A tensor with slices added along an axis."""
     axis = one_axis("index_add", axis, x.ndim)
     return x.at[(slice(None),) * axis + (_integer("index_add", indices),)].add(y.astype(x.dtype))
-
-
-def _is_parameter(x: Any) -> bool:
-    return hasattr(x, "requires_grad")
 
 
 @shows("index_fill(Tensor([1, 2, 3]), 0, Tensor([0, 2]), 9)", "[9 2 9]")
@@ -376,12 +372,9 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
     axis = one_axis("index_fill", axis, x.ndim)
     _along("index_fill")(x, index, axis)
     size = x.shape[axis]
-    hit = (
-        Tensor(np.arange(size)).reshape(-1, 1) == (tensor(index).astype(dtypes.int64) % max(size, 1)).reshape(1, -1)
-    ).any(1)
-    shape = [1] * x.ndim
-    shape[axis] = x.shape[axis]
-    return where(reshape(hit, tuple(shape)), tensor(value).astype(x.dtype), x)
+    filled = (tensor(index).astype(dtypes.int64) % max(size, 1)).reshape(1, -1)
+    hit = (Tensor(np.arange(size)).reshape(-1, 1) == filled).any(1)
+    return where(reshape(hit, (size, *[1] * (x.ndim - axis - 1))), tensor(value).astype(x.dtype), x)
 
 
 # -- writing rows, returning a new tensor -----------------------------------------------------------------------
@@ -409,15 +402,9 @@ def inplace_update(x: Any, v: Any, indices: Any) -> Any:
     return _tensor_scatter(x, reshape(_rows(indices), (-1, 1)), v, reduction="update")
 
 
+@shows("inplace_index_add(Parameter(Tensor([1, 2, 3])), Tensor([0]), Tensor([5]), 0).value()", "[6 2 3]")
 def inplace_index_add(var: Any, indices: Any, updates: Any, axis: int) -> Any:
-    """Add slices to a parameter along an axis.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(Tensor([1, 2, 3]))
-        >>> print(inplace_index_add(p, Tensor([0]), Tensor([5]), 0).value())
-        [6 2 3]
-    """
+    """Add slices to a parameter along an axis."""
     return write(var, _index_add(var, indices, updates, axis=axis), "inplace_index_add")
 
 
@@ -465,87 +452,53 @@ def _check_kind(name: str, written: Any, updates: Any) -> None:
         raise TypeError(f"{name}: updates of {updates.dtype} do not fit a Parameter of {written.dtype}")
 
 
-def _row_writer(reduction: str, sentence: str, result: str) -> Any:
-    name = f"scatter_{reduction}"
+_WRITTEN = {
+    "input_x": "the Parameter.",
+    "returns": "Parameter: `input_x`.",
+    "raises": "TypeError: the updates are floats, and the Parameter holds none.",
+}
+_ROWS_WRITTEN = described(
+    indices="integer tensor.", updates="tensor of shape ``indices.shape + input_x.shape[1:]``.", **_WRITTEN
+)
+_POINTS_WRITTEN = described(**_AT_COORDINATES, **_WRITTEN)
+
+
+def _row_writer(reduction: str) -> Any:
+    """The function that writes rows of parameters."""
+    name, (_, sentence, printed) = f"scatter_{reduction}", _ACTIONS[reduction]
 
     def function(input_x: Any, indices: Any, updates: Any) -> Any:
-        indices = tensor(indices)
+        indices, updates = tensor(indices), tensor(updates)
         points = reshape(indices, (*indices.shape, 1))
         shape = (*indices.shape, *input_x.shape[1:])
-        updates = updates if isinstance(updates, Tensor) else tensor(updates)
         updates = updates if updates.shape == shape else broadcast_to(updates, shape)
         _check_kind(name, input_x, updates)
         return write(input_x, _tensor_scatter(input_x, points, updates, reduction=reduction), name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{sentence} of a parameter, at positions of its first dimension.
-
-    Args:
-        input_x: the Parameter.
-        indices: integer tensor.
-        updates: tensor of shape ``indices.shape + input_x.shape[1:]``.
-
-    Returns:
-        Parameter: `input_x`.
-
-    Raises:
-        TypeError: the updates are floats, and the Parameter holds none.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(Tensor([4.0, 3.0]))
-        >>> print({name}(p, Tensor([1]), Tensor([2.0])).value())
-        {result}
-    """
-    return function
+    told(function, name, f"{sentence} of a parameter, at positions of its first dimension.")
+    example = f"{name}(Parameter(Tensor([4.0, 3.0])), Tensor([1]), Tensor([2.0])).value()"
+    return shows(example, printed)(_ROWS_WRITTEN(function))
 
 
-def _point_writer(reduction: str, sentence: str, result: str) -> Any:
-    name = f"scatter_nd_{reduction}"
+def _point_writer(reduction: str) -> Any:
+    """The function that writes to parameters at coordinates."""
+    name, (_, sentence, printed) = f"scatter_nd_{reduction}", _ACTIONS[reduction]
 
     def function(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
         _check_kind(name, input_x, updates)
         return write(input_x, _tensor_scatter(input_x, tensor(indices), updates, reduction=reduction), name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{sentence} of a parameter, at the coordinates in the last dimension of the indices.
-
-    Args:
-        input_x: the Parameter.
-        indices: integer tensor; its last dimension holds coordinates.
-        updates: tensor of shape ``indices.shape[:-1] + input_x.shape[indices.shape[-1]:]``.
-
-    Returns:
-        Parameter: `input_x`.
-
-    Raises:
-        TypeError: the updates are floats, and the Parameter holds none.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(Tensor([4.0, 3.0]))
-        >>> print({name}(p, Tensor([[1]]), Tensor([2.0])).value())
-        {result}
-    """
-    return function
+    told(function, name, f"{sentence} of a parameter, at the coordinates in the last dimension of the indices.")
+    example = f"{name}(Parameter(Tensor([4.0, 3.0])), Tensor([[1]]), Tensor([2.0])).value()"
+    return shows(example, printed)(_POINTS_WRITTEN(function))
 
 
-_ACTIONS = {
-    "update": ("Replace elements", "[4. 2.]"),
-    "add": ("Add to elements", "[4. 5.]"),
-    "sub": ("Subtract from elements", "[4. 1.]"),
-    "mul": ("Multiply elements", "[4. 6.]"),
-    "div": ("Divide elements", "[4.  1.5]"),
-    "max": ("Raise elements to at least the updates", "[4. 3.]"),
-    "min": ("Lower elements to at most the updates", "[4. 2.]"),
-}
-
-scatter_update, scatter_add, scatter_sub, scatter_mul, scatter_div, scatter_max, scatter_min = (
-    _row_writer(reduction, *words) for reduction, words in _ACTIONS.items()
+scatter_update, scatter_add, scatter_sub, scatter_mul, scatter_div, scatter_max, scatter_min = map(
+    _row_writer, _ACTIONS
 )
 (
     scatter_nd_update, scatter_nd_add, scatter_nd_sub, scatter_nd_mul, scatter_nd_div, scatter_nd_max, scatter_nd_min,
-) = (_point_writer(reduction, *words) for reduction, words in _ACTIONS.items())  # fmt: skip
+) = map(_point_writer, _ACTIONS)  # fmt: skip
 
 # -- segments ------------------------------------------------------------------------------------------------
 
@@ -562,8 +515,7 @@ def _segment(input_x: Any, segment_ids: Any, *, num_segments: int, reduction: st
     segment_ids = _integer("unsorted_segment", segment_ids)
     rest = input_x.shape[segment_ids.ndim :]
     info: Any = (jnp.finfo if jnp.issubdtype(input_x.dtype, jnp.inexact) else jnp.iinfo)(input_x.dtype)
-    lowest, highest = info.min, info.max
-    start: Any = {"add": 0, "mul": 1, "max": lowest, "min": highest}[reduction]
+    start: Any = {"add": 0, "mul": 1, "max": info.min, "min": info.max}[reduction]
     full = jnp.full((num_segments, *rest), start, input_x.dtype)
     ids = jnp.where(segment_ids < 0, num_segments, segment_ids)  # negative ids are dropped, as any out of range
     return _WRITES[reduction](full, (ids,), input_x)
@@ -582,8 +534,8 @@ def _of_segments(word: str, reduction: str, sentence: str, printed: str) -> Any:
     def compute(x: Any, segment_ids: Any, num_segments: int) -> Any:
         return _segment(x, segment_ids, num_segments=num_segments, reduction=reduction)
 
-    shown = f"    >>> print({name}(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))\n    {printed}"
-    return told(compute, name, f"{sentence}\n\nExample:\n{shown}")
+    told(compute, name, sentence)
+    return shows(f"{name}(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2)", printed)(compute)
 
 
 unsorted_segment_max = _of_segments("max", "max", "Largest row elements of each segment.", "[3 2]")
@@ -612,10 +564,10 @@ operator_class("IndexFill", index_fill)
 operator_class("InplaceAdd", inplace_add, "indices")
 operator_class("InplaceSub", inplace_sub, "indices")
 operator_class("InplaceUpdate", inplace_update, "indices")
-for _reduction, _words in _ACTIONS.items():
-    _title = _reduction.capitalize()
-    operator_class(f"TensorScatter{_title}", globals()[f"tensor_scatter_{_reduction}"])
-    operator_class(f"ScatterNd{_title}", _point_writer(_reduction, *_words), "use_locking=False")
+operator_class("UnsortedSegmentSum", unsorted_segment_sum)
+operator_class("UnsortedSegmentMax", unsorted_segment_max)
+operator_class("UnsortedSegmentMin", unsorted_segment_min)
+operator_class("UnsortedSegmentProd", unsorted_segment_prod)
 
 
 def _locking(function: Any) -> Any:
@@ -627,10 +579,7 @@ def _locking(function: Any) -> Any:
 
 
 for _reduction in _ACTIONS:
-    operator_class(
-        f"Scatter{_reduction.capitalize()}", _locking(globals()[f"scatter_{_reduction}"]), "use_locking=False"
-    )
-operator_class("UnsortedSegmentSum", unsorted_segment_sum)
-operator_class("UnsortedSegmentMax", unsorted_segment_max)
-operator_class("UnsortedSegmentMin", unsorted_segment_min)
-operator_class("UnsortedSegmentProd", unsorted_segment_prod)
+    _title, _writer = _reduction.capitalize(), _locking(globals()[f"scatter_{_reduction}"])
+    operator_class(f"TensorScatter{_title}", globals()[f"tensor_scatter_{_reduction}"])
+    operator_class(f"ScatterNd{_title}", globals()[f"scatter_nd_{_reduction}"], "use_locking=False")
+    operator_class(f"Scatter{_title}", _writer, "use_locking=False")

@@ -18,6 +18,8 @@ __all__ = ["conv1d", "conv2d", "conv3d", "conv3d_transpose", "conv_transpose1d",
 
 #: the layout of input and output for each number of spatial dimensions; weights are always (out, in, *kernel)
 _SPATIAL: Final = {1: "W", 2: "HW", 3: "DHW"}
+#: a number, and a low and a high one, for each spatial dimension
+Sizes = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ import numpy as np
 from weft import dtypes
 from weft.core import Primitive, Tensor, apply, as_operator, shows, told
 from weft.ops._checks import tensors
-from weft.ops.conv import Pads, padding_of, per_dimension
+from weft.ops.conv import Pads, Sizes, padding_of, per_dimension
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -22,46 +22,53 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _full(spatial: tuple[Any, ...], rank: int, data_format: str, edge: Any) -> tuple[Any, ...]:
-    """A spatial setting with the batch and channel dimensions added."""
-    return (edge, *spatial, edge) if data_format.endswith("C") else (edge,) * (rank - len(spatial)) + spatial
+class _Windows(NamedTuple):
+    """How windows lie on the spatial dimensions of an array."""
+
+    kernel: Sizes
+    stride: Sizes
+    #: ``"SAME"`` or ``"VALID"`` until it is known for which sizes
+    pads: Pads | str
+    dilation: Sizes
+    data_format: str
+
+    def full(self, spatial: Any, ndim: int, edge: Any) -> tuple[Any, ...]:
+        """A spatial setting with the batch and channel dimensions added."""
+        if self.data_format.endswith("C"):
+            return (edge, *spatial, edge)
+        return (*[edge] * (ndim - len(self.kernel)), *spatial)
+
+    def reduced(self, x: Any, start: Any, reduce: Callable[..., Any]) -> Any:
+        """Each window, without holes, as one element."""
+        sizes, steps = (self.full(each, x.ndim, 1) for each in (self.kernel, self.stride))
+        return jax.lax.reduce_window(x, start, reduce, sizes, steps, self.full(self.pads, x.ndim, (0, 0)))
 
 
 def _lowest(dtype: Any) -> Any:
-    return -np.inf if jnp.issubdtype(dtype, jnp.floating) else np.iinfo(dtype).min
+    return np.asarray(-np.inf if jnp.issubdtype(dtype, jnp.floating) else np.iinfo(dtype).min, dtype)
 
 
-def _max_pool(
-    x: Any, *, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...], data_format: str
-) -> Any:
-    if max(dilation) > 1:
-        return _max_of_slices(x, kernel, stride, pads, dilation, data_format)
-    return jax.lax.reduce_window(
-        x,
-        np.asarray(_lowest(x.dtype), x.dtype),
-        jax.lax.max,
-        _full(kernel, x.ndim, data_format, 1),
-        _full(stride, x.ndim, data_format, 1),
-        _full(pads, x.ndim, data_format, (0, 0)),
-    )
+def _max_pool(x: Any, **settings: Any) -> Any:
+    windows = _Windows(**settings)
+    if max(windows.dilation) > 1:
+        return _max_of_slices(x, windows)
+    return windows.reduced(x, _lowest(x.dtype), jax.lax.max)
 
 
-def _max_of_slices(
-    x: Any, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...], data_format: str
-) -> Any:
+def _max_of_slices(x: Any, windows: _Windows) -> Any:
     """Maxima of windows with holes, which JAX does not differentiate: one slice for each element of the window.
 
     As without holes the first of equal elements is the maximum.
     """
-    edge = np.asarray(_lowest(x.dtype), x.dtype)
-    padded = jax.lax.pad(x, edge, [(low, high, 0) for low, high in _full(pads, x.ndim, data_format, (0, 0))])
+    pads = windows.full(windows.pads, x.ndim, (0, 0))
+    padded = jax.lax.pad(x, _lowest(x.dtype), [(low, high, 0) for low, high in pads])
+    steps = windows.full(windows.stride, x.ndim, 1)
     best = None
-    for offset in itertools.product(*map(range, kernel)):
-        first = [i * hole for i, hole in zip(offset, dilation, strict=True)]
-        reach = [(size - 1 - i) * hole for i, size, hole in zip(offset, kernel, dilation, strict=True)]
-        starts = _full(tuple(first), x.ndim, data_format, 0)
-        ends = [n - r for n, r in zip(padded.shape, _full(tuple(reach), x.ndim, data_format, 0), strict=True)]
-        part = jax.lax.slice(padded, starts, ends, _full(stride, x.ndim, data_format, 1))
+    for offset in itertools.product(*map(range, windows.kernel)):
+        first = [i * hole for i, hole in zip(offset, windows.dilation, strict=True)]
+        reach = [(size - 1 - i) * hole for i, size, hole in zip(offset, windows.kernel, windows.dilation, strict=True)]
+        ends = [n - r for n, r in zip(padded.shape, windows.full(reach, x.ndim, 0), strict=True)]
+        part = jax.lax.slice(padded, windows.full(first, x.ndim, 0), ends, steps)
         best = part if best is None else jnp.where((part > best) | (part != part), part, best)
     return best
 
@@ -70,28 +77,14 @@ def _max_of_slices(
 _SLICES: Final = 16
 
 
-def _max_pool_grad(
-    x: Any,
-    dout: Any,
-    *,
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    pads: Pads,
-    dilation: tuple[int, ...],
-    data_format: str,
-) -> Any:
+def _max_pool_grad(x: Any, dout: Any, **settings: Any) -> Any:
     """The gradient of maxima of windows, each of which goes to the element that XLA's `select_and_scatter` selects."""
-    if kernel != stride or np.any(pads) or max(dilation) > 1 or math.prod(kernel) > _SLICES:
-        settings: dict[str, Any] = {
-            "kernel": kernel,
-            "stride": stride,
-            "pads": pads,
-            "dilation": dilation,
-            "data_format": data_format,
-        }
+    windows = _Windows(**settings)
+    kernel, holes = windows.kernel, max(windows.dilation) > 1
+    if kernel != windows.stride or np.any(windows.pads) or holes or math.prod(kernel) > _SLICES:
         return jax.vjp(lambda x: _max_pool(x, **settings), x)[1](dout)[0]
     # Windows that do not overlap: XLA would scatter over arrays of indices, which costs it many times as much.
-    steps = _full(stride, x.ndim, data_format, 1)
+    steps = windows.full(kernel, x.ndim, 1)
     ends = [n * step for n, step in zip(dout.shape, steps, strict=True)]
     offsets = list(itertools.product(*[range(step) for step in steps]))
     best, *others = [
@@ -126,49 +119,31 @@ def _interleaved(parts: Sequence[Any], axis: int) -> Any:
     return jnp.stack(parts, axis + 1).reshape((*shape[:axis], shape[axis] * len(parts), *shape[axis + 1 :]))
 
 
-def _avg_pool(
-    x: Any,
-    *,
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    pads: Pads,
-    counted: Pads,
-    divisor: int,
-    data_format: str,
-) -> Any:
+def _avg_pool(x: Any, *, counted: Pads, divisor: int, **settings: Any) -> Any:
     """Window sums divided by `divisor`, or, where it is 0, by the elements inside the `counted` padding."""
-    total = jax.lax.reduce_window(
-        x,
-        np.zeros((), x.dtype),
-        jax.lax.add,
-        _full(kernel, x.ndim, data_format, 1),
-        _full(stride, x.ndim, data_format, 1),
-        _full(pads, x.ndim, data_format, (0, 0)),
-    )
+    windows = _Windows(**settings, dilation=())
+    total = windows.reduced(x, np.zeros((), x.dtype), jax.lax.add)
     if divisor:
         return total / np.asarray(divisor, x.dtype)
-    first = 1 if data_format.endswith("C") else x.ndim - len(kernel)
+    last = windows.data_format.endswith("C")
+    first = 1 if last else x.ndim - len(windows.kernel)
     counts = np.ones((), np.int64)
-    for i, (size, step, (low, _), (inner_low, inner_high)) in enumerate(
-        zip(kernel, stride, pads, counted, strict=True)
+    for axis, (size, step, (low, _), (inner_low, inner_high)) in enumerate(
+        zip(windows.kernel, windows.stride, windows.pads, counted, strict=True), first
     ):
-        starts = np.arange(total.shape[first + i]) * step - low
-        ends = np.minimum(starts + size, x.shape[first + i] + inner_high)
+        starts = np.arange(total.shape[axis]) * step - low
+        ends = np.minimum(starts + size, x.shape[axis] + inner_high)
         counts = np.multiply.outer(counts, np.maximum(ends - np.maximum(starts, -inner_low), 1))
-    shape = [1] * x.ndim
-    shape[first : first + len(kernel)] = counts.shape
-    return total / counts.reshape(shape).astype(x.dtype)
+    return total / (counts[..., None] if last else counts).astype(x.dtype)
 
 
-def _max_pool_indices(
-    x: Any, *, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...]
-) -> Any:
+def _max_pool_indices(x: Any, *, kernel: Sizes, stride: Sizes, pads: Pads, dilation: Sizes) -> Any:
     """Maxima and their flat positions in the unpadded spatial dimensions."""
     index, inside = [], []
-    for i, (size, step, (low, high), hole) in enumerate(zip(kernel, stride, pads, dilation, strict=True)):
-        length = x.shape[x.ndim - len(kernel) + i]
+    lengths = x.shape[x.ndim - len(kernel) :]
+    for length, size, step, (low, high), hole in zip(lengths, kernel, stride, pads, dilation, strict=True):
         count = (length + low + high - hole * (size - 1) - 1) // step + 1
-        positions = np.arange(count)[:, None] * step - low + np.arange(size)[None, :] * hole
+        positions = np.arange(count)[:, None] * step - low + np.arange(size) * hole
         inside.append((positions >= 0) & (positions < length))
         index.append(np.clip(positions, 0, length - 1))
     return _gathered_max(x, index, inside)
@@ -177,24 +152,18 @@ def _max_pool_indices(
 def _gathered_max(x: Any, index: list[Any], inside: list[Any]) -> Any:
     """Maxima over windows given by index tables (outputs, window size) for each spatial dimension."""
     rank = len(index)
-    lead = x.shape[: x.ndim - rank]
-    spatial = x.shape[x.ndim - rank :]
-    grids, masks, flat = [], np.ones((), bool), np.zeros((), np.int64)
+    lead, spatial = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+    masks, flat = np.ones((), bool), np.zeros((), np.int64)
     for i, (table, ok) in enumerate(zip(index, inside, strict=True)):
-        shape = [1] * (2 * rank)
-        shape[i], shape[rank + i] = table.shape
-        grids.append(table.reshape(shape))
-        masks = masks & ok.reshape(shape)
-        flat = flat * spatial[i] + grids[-1]
-    windows = x[(..., *grids)]
-    windows = jnp.where(masks, windows, np.asarray(_lowest(x.dtype), x.dtype))
-    outputs = tuple(table.shape[0] for table in index)
-    windows = windows.reshape((*lead, *outputs, -1))
-    flat = np.broadcast_to(flat, windows.shape[len(lead) : -1] + tuple(t.shape[1] for t in index))
-    best = jnp.argmax(windows, axis=-1)
-    positions = jnp.asarray(flat.reshape((*outputs, -1)), np.int64)
-    chosen = jnp.take_along_axis(jnp.broadcast_to(positions, windows.shape), best[..., None], axis=-1)[..., 0]
-    return jnp.take_along_axis(windows, best[..., None], axis=-1)[..., 0], chosen
+        others = [axis for axis in range(2 * rank) if axis not in (i, rank + i)]
+        masks = masks & np.expand_dims(ok, others)
+        flat = flat * spatial[i] + np.expand_dims(table, others)
+    outputs = flat.shape[:rank]
+    flat, masks = flat.reshape((*outputs, -1)), masks.reshape((*outputs, -1))
+    windows = jnp.where(masks, x.reshape((*lead, math.prod(spatial)))[..., flat], _lowest(x.dtype))
+    best = jnp.argmax(windows, -1, keepdims=True)
+    values = jnp.take_along_axis(windows, best, -1)
+    return values[..., 0], jnp.take_along_axis(jnp.broadcast_to(flat, windows.shape), best, -1)[..., 0]
 
 
 def _adaptive_table(length: int, outputs: int) -> tuple[Any, Any]:
@@ -204,9 +173,7 @@ def _adaptive_table(length: int, outputs: int) -> tuple[Any, Any]:
 
 
 def _adaptive_avg_pool(x: Any, *, output_size: tuple[int, ...]) -> Any:
-    rank = len(output_size)
-    for i, outputs in enumerate(output_size):
-        axis = x.ndim - rank + i
+    for axis, outputs in enumerate(output_size, x.ndim - len(output_size)):
         start, end = _adaptive_table(x.shape[axis], outputs)
         positions = np.arange(x.shape[axis])
         inside = (positions >= start[:, None]) & (positions < end[:, None])
@@ -217,50 +184,45 @@ def _adaptive_avg_pool(x: Any, *, output_size: tuple[int, ...]) -> Any:
 
 def _adaptive_max_pool(x: Any, *, output_size: tuple[int, ...]) -> Any:
     index, inside = [], []
-    for i, outputs in enumerate(output_size):
-        start, end = _adaptive_table(x.shape[x.ndim - len(output_size) + i], outputs)
-        table = start[:, None] + np.arange(int((end - start).max()))[None, :]
+    for axis, outputs in enumerate(output_size, x.ndim - len(output_size)):
+        start, end = _adaptive_table(x.shape[axis], outputs)
+        table = start[:, None] + np.arange(int((end - start).max()))
         inside.append(table < end[:, None])
         index.append(np.minimum(table, (end - 1)[:, None]))
     return _gathered_max(x, index, inside)
 
 
-_MAX_POOL_ATTRS: Final = ("kernel", "stride", "pads", "dilation", "data_format")
-MAX_POOL_GRAD = Primitive("MaxPoolingGrad", _max_pool_grad, attr_names=_MAX_POOL_ATTRS)
+MAX_POOL_GRAD = Primitive("MaxPoolingGrad", _max_pool_grad, attr_names=_Windows._fields)
 MAX_POOL = Primitive(
     "MaxPooling",
     _max_pool,
-    attr_names=_MAX_POOL_ATTRS,
+    attr_names=_Windows._fields,
     derivative=lambda x, out, dout, **attrs: (apply(MAX_POOL_GRAD, (x, dout), tuple(attrs.values())),),
 )
 AVG_POOL = Primitive(
     "AvgPooling", _avg_pool, attr_names=("kernel", "stride", "pads", "counted", "divisor", "data_format")
 )
 MAX_POOL_INDICES = Primitive(
-    "MaxPoolingWithIndices", _max_pool_indices, attr_names=("kernel", "stride", "pads", "dilation"), multiple=True
+    "MaxPoolingWithIndices", _max_pool_indices, attr_names=_Windows._fields[:-1], multiple=True
 )
 ADAPTIVE_AVG_POOL = Primitive("AdaptiveAvgPooling", _adaptive_avg_pool, attr_names=("output_size",))
 ADAPTIVE_MAX_POOL = Primitive("AdaptiveMaxPooling", _adaptive_max_pool, attr_names=("output_size",), multiple=True)
 
 
-def _settle_pads(
-    name: str,
-    spatial: tuple[int, ...],
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    dilation: tuple[int, ...],
-    pads: Pads | str,
-    ceil_mode: bool,
-) -> tuple[Pads, Pads]:
-    """Explicit padding, and the padding without what `ceil_mode` adds."""
+def _settled(name: str, x: Tensor, given: _Windows, ceil_mode: bool) -> tuple[_Windows, Pads]:
+    """Windows with explicit padding, and the padding without what `ceil_mode` adds."""
     plain, grown = [], []
-    for i, (size, window, step, hole) in enumerate(zip(spatial, kernel, stride, dilation, strict=True)):
+    rank = len(given.kernel)
+    spatial = x.shape[1 : 1 + rank] if given.data_format.endswith("C") else x.shape[x.ndim - rank :]
+    for i, (size, window, step, hole) in enumerate(
+        zip(spatial, given.kernel, given.stride, given.dilation, strict=True)
+    ):
         reach = hole * (window - 1) + 1
-        if pads == "SAME":
+        if given.pads == "SAME":
             total = max((-(-size // step) - 1) * step + reach - size, 0)
             low, high = total // 2, total - total // 2
         else:
-            low, high = (0, 0) if isinstance(pads, str) else pads[i]
+            low, high = (0, 0) if isinstance(given.pads, str) else given.pads[i]
             if 2 * max(low, high) > reach:
                 raise ValueError(f"{name}: padding {max(low, high)} is more than half of the window of {reach}")
         extra = 0
@@ -274,17 +236,13 @@ def _settle_pads(
             raise ValueError(f"{name}: a window of {window} (dilation {hole}) does not fit into a dimension of {size}")
         plain.append((low, high))
         grown.append((low, high + extra))
-    return tuple(grown), tuple(plain)
+    return given._replace(pads=tuple(grown)), tuple(plain)
 
 
 def _check_input(name: str, x: Any, rank: int, lower: bool = True) -> None:
     tensors(name, x=x)
     if x.ndim != rank + 2 and not (lower and x.ndim == rank + 1):
         raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {x.shape}")
-
-
-def _spatial(x: Tensor, rank: int, data_format: str) -> tuple[int, ...]:
-    return x.shape[1 : 1 + rank] if data_format.endswith("C") else x.shape[x.ndim - rank :]
 
 
 def max_pool(
@@ -305,11 +263,9 @@ def max_pool(
     kernel = per_dimension(name, "kernel_size", kernel_size, rank)
     steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
     holes = per_dimension(name, "dilation", dilation, rank)
-    pads = padding_of(name, pad_mode, padding, rank)
-    grown, _ = _settle_pads(name, _spatial(x, rank, data_format), kernel, steps, holes, pads, ceil_mode)
-    if indices:
-        return apply(MAX_POOL_INDICES, (x,), (kernel, steps, grown, holes))
-    return apply(MAX_POOL, (x,), (kernel, steps, grown, holes, data_format))
+    given = _Windows(kernel, steps, padding_of(name, pad_mode, padding, rank), holes, data_format)
+    windows = tuple(_settled(name, x, given, ceil_mode)[0])
+    return apply(MAX_POOL_INDICES, (x,), windows[:-1]) if indices else apply(MAX_POOL, (x,), windows)
 
 
 def avg_pool(
@@ -329,13 +285,13 @@ def avg_pool(
     _check_input(name, x, rank)
     kernel = per_dimension(name, "kernel_size", kernel_size, rank)
     steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
-    pads = padding_of(name, pad_mode, padding, rank)
-    grown, plain = _settle_pads(name, _spatial(x, rank, data_format), kernel, steps, (1,) * rank, pads, ceil_mode)
+    given = _Windows(kernel, steps, padding_of(name, pad_mode, padding, rank), (1,) * rank, data_format)
+    windows, plain = _settled(name, x, given, ceil_mode)
     counted = plain if count_include_pad else ((0, 0),) * rank
     divisor = divisor_override or 0
     if pad_mode.lower() == "same" and count_include_pad:  # each window has all elements, of which some are zeros
         divisor = divisor or math.prod(kernel)
-    return apply(AVG_POOL, (x,), (kernel, steps, grown, counted, divisor, data_format))
+    return apply(AVG_POOL, (x,), (*windows[:3], counted, divisor, data_format))
 
 
 @shows("max_pool1d(Tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)", "[[[3. 4.]]]")

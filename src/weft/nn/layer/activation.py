@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from weft.core import Parameter, Tensor, shows
 from weft.nn.cell import Cell
-from weft.nn.declared import Applied, Described, declared, flag, real
+from weft.nn.declared import Applied, Described, declared, flag, real, signed
 from weft.nn.initializer import initializer
 from weft.ops import activation as ops
 from weft.ops.dropout import rrelu
@@ -19,6 +19,8 @@ class _Activation(Described, Applied):
         alpha: scale of the negative side.
         lambd: threshold.
         axis: axis.
+        min_val: lower bound.
+        max_val: upper bound.
     """
 
     _example = """
@@ -28,20 +30,35 @@ class _Activation(Described, Applied):
     """
 
 
-class ReLU(_Activation, operation=ops.relu, shows=("", "-1.0, 2.0", "0. 2.")):
-    """`relu` as a cell."""
+def _of(operation: Any, name: str, *shown: str, **settings: Any) -> Any:
+    """The cell of an operation; `settings` are what its constructor takes, and what each is by default."""
+    body: dict[str, Any] = {"__doc__": f"`{operation.__name__}` as a cell.", "__module__": __name__}
+    if settings:
+        kinds = {setting: type(default).__name__ for setting, default in settings.items()}
+        checks = {setting: real for setting, kind in kinds.items() if kind == "float"}
+        body["__init__"] = declared(**checks)(signed({**kinds, "return": "None"}, settings))
+    return type(name, (_Activation,), body, operation=operation, shows=shown)
 
 
-class ReLU6(_Activation, operation=ops.relu6, shows=("", "-1.0, 8.0", "0. 6.")):
-    """`relu6` as a cell."""
-
-
-class Sigmoid(_Activation, operation=ops.sigmoid, shows=("", "0.0", "0.5")):
-    """`sigmoid` as a cell."""
-
-
-class Tanh(_Activation, operation=ops.tanh, shows=("", "0.0", "0.")):
-    """`tanh` as a cell."""
+ReLU = _of(ops.relu, "ReLU", "", "-1.0, 2.0", "0. 2.")
+ReLU6 = _of(ops.relu6, "ReLU6", "", "-1.0, 8.0", "0. 6.")
+Sigmoid = _of(ops.sigmoid, "Sigmoid", "", "0.0", "0.5")
+Tanh = _of(ops.tanh, "Tanh", "", "0.0", "0.")
+FastGelu = _of(ops.fast_gelu, "FastGelu", "", "0.0", "0.")
+LeakyReLU = _of(ops.leaky_relu, "LeakyReLU", "0.5", "-1.0, 2.0", "-0.5  2. ", alpha=0.2)
+ELU = _of(ops.elu, "ELU", "", "0.0, 2.0", "0. 2.", alpha=1.0)
+CELU = _of(ops.celu, "CELU", "", "0.0, 2.0", "0. 2.", alpha=1.0)
+SeLU = _of(ops.selu, "SeLU", "", "0.0", "0.")
+HSwish = _of(ops.hardswish, "HSwish", "", "3.0", "3.")
+HSigmoid = _of(ops.hardsigmoid, "HSigmoid", "", "0.0", "0.5")
+Hardtanh = _of(ops.hardtanh, "Hardtanh", "", "-2.0, 0.5", "-1.   0.5", min_val=-1.0, max_val=1.0)
+HShrink = _of(ops.hardshrink, "HShrink", "", "0.25, 2.0", "0. 2.", lambd=0.5)
+SoftShrink = _of(ops.softshrink, "SoftShrink", "", "0.25, 2.0", "0.  1.5", lambd=0.5)
+Mish = _of(ops.mish, "Mish", "", "0.0", "0.")
+SiLU = _of(ops.silu, "SiLU", "", "0.0", "0.")
+Softsign = _of(ops.softsign, "Softsign", "", "1.0", "0.5")
+Tanhshrink = _of(ops.tanhshrink, "Tanhshrink", "", "0.0", "0.")
+LogSoftmax = _of(ops.log_softmax, "LogSoftmax", "", "0.0", "0.", axis=-1)
 
 
 class GELU(_Activation, operation=ops.gelu, shows=("", "0.0", "0.")):
@@ -53,21 +70,6 @@ class GELU(_Activation, operation=ops.gelu, shows=("", "0.0", "0.")):
 
     @declared(approximate=lambda *given: "tanh" if flag(*given) else "none")
     def __init__(self, approximate: bool = True) -> None: ...
-
-
-class FastGelu(_Activation, operation=ops.fast_gelu, shows=("", "0.0", "0.")):
-    """`fast_gelu` as a cell."""
-
-
-class LeakyReLU(_Activation, operation=ops.leaky_relu, shows=("0.5", "-1.0, 2.0", "-0.5  2. ")):
-    """`leaky_relu` as a cell.
-
-    Args:
-        alpha: slope of the negative side.
-    """
-
-    @declared(alpha=real)
-    def __init__(self, alpha: float = 0.2) -> None: ...
 
 
 class RReLU(_Activation, operation=rrelu, shows=("0.5, 0.5", "-1.0, 2.0", "-0.5  2. ")):
@@ -89,66 +91,6 @@ class RReLU(_Activation, operation=rrelu, shows=("0.5, 0.5", "-1.0, 2.0", "-0.5 
         rrelu(Tensor([0.0]), self.lower, self.upper)
 
 
-class ELU(_Activation, operation=ops.elu, shows=("", "0.0, 2.0", "0. 2.")):
-    """`elu` as a cell."""
-
-    @declared(alpha=real)
-    def __init__(self, alpha: float = 1.0) -> None: ...
-
-
-class CELU(_Activation, operation=ops.celu, shows=("", "0.0, 2.0", "0. 2.")):
-    """`celu` as a cell."""
-
-    @declared(alpha=real)
-    def __init__(self, alpha: float = 1.0) -> None: ...
-
-
-class SeLU(_Activation, operation=ops.selu, shows=("", "0.0", "0.")):
-    """`selu` as a cell."""
-
-
-class HSwish(_Activation, operation=ops.hardswish, shows=("", "3.0", "3.")):
-    """`hardswish` as a cell."""
-
-
-class HSigmoid(_Activation, operation=ops.hardsigmoid, shows=("", "0.0", "0.5")):
-    """`hardsigmoid` as a cell."""
-
-
-class Hardtanh(_Activation, operation=ops.hardtanh, shows=("", "-2.0, 0.5", "-1.   0.5")):
-    """`hardtanh` as a cell.
-
-    Args:
-        min_val: lower bound.
-        max_val: upper bound.
-    """
-
-    @declared(min_val=real, max_val=real)
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None: ...
-
-
-class HShrink(_Activation, operation=ops.hardshrink, shows=("", "0.25, 2.0", "0. 2.")):
-    """`hardshrink` as a cell."""
-
-    @declared(lambd=real)
-    def __init__(self, lambd: float = 0.5) -> None: ...
-
-
-class SoftShrink(_Activation, operation=ops.softshrink, shows=("", "0.25, 2.0", "0.  1.5")):
-    """`softshrink` as a cell."""
-
-    @declared(lambd=real)
-    def __init__(self, lambd: float = 0.5) -> None: ...
-
-
-class Mish(_Activation, operation=ops.mish, shows=("", "0.0", "0.")):
-    """`mish` as a cell."""
-
-
-class SiLU(_Activation, operation=ops.silu, shows=("", "0.0", "0.")):
-    """`silu` as a cell."""
-
-
 class Softplus(_Activation, operation=ops.softplus, shows=("", "30.0", "30.")):
     """`softplus` as a cell.
 
@@ -159,14 +101,6 @@ class Softplus(_Activation, operation=ops.softplus, shows=("", "30.0", "30.")):
 
     @declared()
     def __init__(self, beta: float = 1, threshold: float = 20) -> None: ...
-
-
-class Softsign(_Activation, operation=ops.softsign, shows=("", "1.0", "0.5")):
-    """`softsign` as a cell."""
-
-
-class Tanhshrink(_Activation, operation=ops.tanhshrink, shows=("", "0.0", "0.")):
-    """`tanhshrink` as a cell."""
 
 
 class Threshold(_Activation, operation=ops.threshold, shows=("1.0, 9.0", "0.0, 2.0", "9. 2.")):
@@ -227,13 +161,6 @@ class Softmax2d(Cell):
         if x.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: the input must have 3 or 4 dimensions, not shape {x.shape}")
         return ops.softmax(x, -3)
-
-
-class LogSoftmax(_Activation, operation=ops.log_softmax, shows=("", "0.0", "0.")):
-    """`log_softmax` as a cell."""
-
-    @declared()
-    def __init__(self, axis: int = -1) -> None: ...
 
 
 class GLU(_Activation, operation=ops.glu, shows=("", "2.0, 0.0", "1.")):

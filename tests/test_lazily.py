@@ -40,18 +40,18 @@ def test_type_checkers_and_programs_see_the_same_names(package: str) -> None:
     static = {
         alias.name: node.module for node in branch.body if isinstance(node, ast.ImportFrom) for alias in node.names
     }
-    (call,) = [node for node in ast.walk(branch.orelse[0]) if isinstance(node, ast.Call)]
-    table = ast.literal_eval(call.args[1])
-    for module in table.pop(package).split():
+    waiting = dict(lazily._WAITING[package])
+    for module in [name for name, where in waiting.items() if where == package]:
+        del waiting[module]
         assert static.pop(module, package) == package
         assert (path.parent / f"{module}.py").exists() or (path.parent / module / "__init__.py").exists()
     if "*" in static:  # all names of the modules, of which `__all__` lists those that are meant
-        modules = [node.module for node in branch.body if isinstance(node, ast.ImportFrom)]
-        static = {name: module for module in modules for name in table[str(module)].split()}
+        modules = {node.module for node in branch.body if isinstance(node, ast.ImportFrom)}
+        static = {name: module for name, module in waiting.items() if module in modules}
         for name, module in static.items():
             assert name in vars(importlib.import_module(str(module))), (module, name)
             assert name in importlib.import_module(package).__all__
-    assert static == {name: module for module, names in table.items() for name in names.split()}
+    assert static == waiting
 
 
 def test_nothing_waits_for_what_is_imported_later() -> None:

@@ -8,10 +8,52 @@ from typing import TYPE_CHECKING, Any
 from weft import lazily
 from weft.core import tensor as tensor_module
 from weft.core.tensor import Tensor
-from weft.nn.cell import Cell
-from weft.nn.hooks import HookHandle
+from weft.nn.cell import Cell as Cell
+from weft.nn.hooks import HookHandle as HookHandle
+from weft.ops._later import by_module
 
-if TYPE_CHECKING:  # the names in `__all__`
+#: module -> its public names
+_NAMES = by_module("""
+weft.nn.dynamic_lr: cosine_decay_lr exponential_decay_lr inverse_decay_lr natural_exp_decay_lr piecewise_constant_lr
+    polynomial_decay_lr warmup_lr
+weft.nn.layer.activation: CELU ELU GELU GLU FastGelu Hardtanh HShrink HSigmoid HSwish LeakyReLU LogSigmoid LogSoftmax
+    Mish PReLU RReLU ReLU ReLU6 SeLU Sigmoid SiLU Softmax Softmax2d Softmin Softplus SoftShrink Softsign Tanh Tanhshrink
+    Threshold get_activation
+weft.nn.layer.basic: ClipByNorm Dense Dropout Dropout1d Dropout2d Dropout3d Flatten Identity MatMul Norm OneHot Pad
+weft.nn.layer.calculus: DiGamma IGamma ImageGradients Jvp LBeta LGamma MatDet MatInverse MatrixDiag MatrixDiagPart
+    MatrixSetDiag Moments MultiFieldEmbeddingLookup Range TimeDistributed Vjp
+weft.nn.layer.combined: Conv2dBnAct DenseBnAct
+weft.nn.layer.container: CellDict CellList SequentialCell
+weft.nn.layer.conv: Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d Conv3dTranspose
+weft.nn.layer.embedding: Embedding EmbeddingLookup
+weft.nn.layer.image: MSSSIM PSNR SSIM Unfold
+weft.nn.layer.padding: ChannelShuffle ConstantPad1d ConstantPad2d ConstantPad3d PixelShuffle PixelUnshuffle
+    ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad2d
+weft.nn.layer.normalization: BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d
+    LayerNorm
+weft.nn.layer.pooling: AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
+    AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d
+weft.nn.layer.unpooling: AdaptiveMaxPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d MaxUnpool1d
+    MaxUnpool2d MaxUnpool3d
+weft.nn.layer.recurrent: GRU LSTM RNN GRUCell LSTMCell RNNCell
+weft.nn.layer.single: BiDense CentralCrop L1Regularizer LRN ReduceLogSumExp Roll Tril Triu Unflatten Upsample
+weft.nn.layer.sparse: SparseTensorDenseMatmul SparseToDense
+weft.nn.layer.transformer: MultiheadAttention Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder
+    TransformerEncoderLayer
+weft.nn.learning_rate_schedule: CosineDecayLR ExponentialDecayLR InverseDecayLR LearningRateSchedule NaturalExpDecayLR
+    PolynomialDecayLR WarmUpLR
+weft.nn.loss: BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss DiceLoss FocalLoss HuberLoss
+    MultiClassDiceLoss RMSELoss KLDivLoss L1Loss LossBase MarginRankingLoss MSELoss NLLLoss SmoothL1Loss SoftMarginLoss
+    SoftmaxCrossEntropyWithLogits
+weft.nn.loss_functions: CTCLoss GaussianNLLLoss HingeEmbeddingLoss MultiLabelSoftMarginLoss PoissonNLLLoss
+    TripletMarginLoss MultiMarginLoss MultilabelMarginLoss SampledSoftmaxLoss TripletMarginWithDistanceLoss
+weft.nn.loss_scale: DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell
+weft.nn.optim: FTRL LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp ASGD AdaFactor
+    AdamOffload LazyAdam ProximalAdagrad Rprop
+weft.nn.wrap: ForwardValueAndGrad ParameterUpdate TrainOneStepCell WithEvalCell WithGradCell WithLossCell
+""")
+
+if TYPE_CHECKING:
     from weft.nn.dynamic_lr import *
     from weft.nn.layer.activation import *
     from weft.nn.layer.basic import *
@@ -35,79 +77,11 @@ if TYPE_CHECKING:  # the names in `__all__`
     from weft.nn.loss_scale import *
     from weft.nn.optim import *
     from weft.nn.wrap import *
-else:
-    __getattr__, __dir__ = lazily.lazily(
-        __name__,
-        {
-            "weft.nn": "dynamic_lr layer learning_rate_schedule loss loss_scale optim wrap",
-            "weft.nn.dynamic_lr": (
-                "cosine_decay_lr exponential_decay_lr inverse_decay_lr natural_exp_decay_lr "
-                "piecewise_constant_lr polynomial_decay_lr warmup_lr"
-            ),
-            "weft.nn.layer.activation": (
-                "CELU ELU GELU GLU FastGelu Hardtanh HShrink HSigmoid HSwish LeakyReLU LogSigmoid "
-                "LogSoftmax Mish PReLU RReLU ReLU ReLU6 SeLU Sigmoid SiLU Softmax Softmax2d Softmin Softplus "
-                "SoftShrink Softsign Tanh Tanhshrink Threshold get_activation"
-            ),
-            "weft.nn.layer.basic": (
-                "ClipByNorm Dense Dropout Dropout1d Dropout2d Dropout3d Flatten Identity MatMul Norm OneHot Pad"
-            ),
-            "weft.nn.layer.calculus": (
-                "DiGamma IGamma ImageGradients Jvp LBeta LGamma MatDet MatInverse MatrixDiag MatrixDiagPart "
-                "MatrixSetDiag Moments MultiFieldEmbeddingLookup Range TimeDistributed Vjp"
-            ),
-            "weft.nn.layer.combined": "Conv2dBnAct DenseBnAct",
-            "weft.nn.layer.container": "CellDict CellList SequentialCell",
-            "weft.nn.layer.conv": "Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d Conv3dTranspose",
-            "weft.nn.layer.embedding": "Embedding EmbeddingLookup",
-            "weft.nn.layer.image": "MSSSIM PSNR SSIM Unfold",
-            "weft.nn.layer.padding": (
-                "ChannelShuffle ConstantPad1d ConstantPad2d ConstantPad3d PixelShuffle PixelUnshuffle ReflectionPad1d "
-                "ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad2d"
-            ),
-            "weft.nn.layer.normalization": (
-                "BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm"
-            ),
-            "weft.nn.layer.pooling": (
-                "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
-                "AdaptiveMaxPool2d AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d"
-            ),
-            "weft.nn.layer.unpooling": (
-                "AdaptiveMaxPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d MaxUnpool1d MaxUnpool2d "
-                "MaxUnpool3d"
-            ),
-            "weft.nn.layer.recurrent": "GRU LSTM RNN GRUCell LSTMCell RNNCell",
-            "weft.nn.layer.single": (
-                "BiDense CentralCrop L1Regularizer LRN ReduceLogSumExp Roll Tril Triu Unflatten Upsample"
-            ),
-            "weft.nn.layer.sparse": "SparseTensorDenseMatmul SparseToDense",
-            "weft.nn.layer.transformer": (
-                "MultiheadAttention Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
-                "TransformerEncoderLayer"
-            ),
-            "weft.nn.learning_rate_schedule": (
-                "CosineDecayLR ExponentialDecayLR InverseDecayLR LearningRateSchedule NaturalExpDecayLR "
-                "PolynomialDecayLR WarmUpLR"
-            ),
-            "weft.nn.loss": (
-                "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss DiceLoss FocalLoss HuberLoss "
-                "MultiClassDiceLoss RMSELoss KLDivLoss L1Loss LossBase MarginRankingLoss MSELoss NLLLoss SmoothL1Loss "
-                "SoftMarginLoss SoftmaxCrossEntropyWithLogits"
-            ),
-            "weft.nn.loss_functions": (
-                "CTCLoss GaussianNLLLoss HingeEmbeddingLoss MultiLabelSoftMarginLoss PoissonNLLLoss TripletMarginLoss "
-                "MultiMarginLoss MultilabelMarginLoss SampledSoftmaxLoss TripletMarginWithDistanceLoss"
-            ),
-            "weft.nn.loss_scale": ("DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell"),
-            "weft.nn.optim": (
-                "FTRL LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp "
-                "ASGD AdaFactor AdamOffload LazyAdam ProximalAdagrad Rprop"
-            ),
-            "weft.nn.wrap": (
-                "ForwardValueAndGrad ParameterUpdate TrainOneStepCell WithEvalCell WithGradCell WithLossCell"
-            ),
-        },
-    )
+else:  # type checkers take for public what is imported above, and every star
+    _MODULES = "dynamic_lr layer learning_rate_schedule loss loss_scale optim wrap"
+    __getattr__, __dir__ = lazily.lazily(__name__, {__name__: _MODULES, **_NAMES})
+    __all__ = ["Cell", "HookHandle"]
+    __all__.extend(name for names in _NAMES.values() for name in names.split())
 
 _initializers = lazily.deferred("weft.nn.initializer")
 
@@ -117,44 +91,3 @@ def _make_initial(*given: Any) -> Tensor:
 
 
 tensor_module.make_initial = _make_initial
-
-__all__ = [
-    "Cell", "CellDict", "CellList", "HookHandle", "SequentialCell",
-    "ClipByNorm", "Dense", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "EmbeddingLookup", "Flatten",
-    "Identity", "MatMul", "Norm", "OneHot", "Pad",
-    "Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dBnAct", "Conv2dTranspose", "Conv3d", "Conv3dTranspose",
-    "DenseBnAct", "MSSSIM", "PSNR", "SSIM", "Unfold",
-    "ChannelShuffle", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "PixelShuffle", "PixelUnshuffle",
-    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
-    "ZeroPad2d",
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
-    "LayerNorm",
-    "CELU", "ELU", "GELU", "GLU", "FastGelu", "HShrink", "HSigmoid", "HSwish", "Hardtanh", "LeakyReLU", "LogSigmoid",
-    "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid", "SoftShrink", "Softmax",
-    "Softmax2d", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Threshold", "get_activation",
-    "GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell",
-    "MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer",
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "FocalLoss", "HuberLoss", "KLDivLoss",
-    "L1Loss", "LossBase", "MSELoss", "MarginRankingLoss", "NLLLoss", "SmoothL1Loss", "SoftMarginLoss",
-    "SoftmaxCrossEntropyWithLogits", "DiceLoss", "MultiClassDiceLoss", "RMSELoss",
-    "CTCLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "MultiLabelSoftMarginLoss", "PoissonNLLLoss",
-    "TripletMarginLoss", "MultiMarginLoss", "MultilabelMarginLoss", "SampledSoftmaxLoss",
-    "TripletMarginWithDistanceLoss",
-    "DiGamma", "IGamma", "ImageGradients", "Jvp", "LBeta", "LGamma", "MatDet", "MatInverse", "MatrixDiag",
-    "MatrixDiagPart", "MatrixSetDiag", "Moments", "MultiFieldEmbeddingLookup", "Range", "TimeDistributed", "Vjp",
-    "AdaptiveMaxPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d", "MaxUnpool1d",
-    "MaxUnpool2d", "MaxUnpool3d", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
-    "BiDense", "CentralCrop", "L1Regularizer", "LRN", "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
-    "Upsample",
-    "SparseTensorDenseMatmul", "SparseToDense",
-    "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
-    "RMSProp", "ASGD", "AdaFactor", "AdamOffload", "LazyAdam", "ProximalAdagrad", "Rprop",
-    "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",
-    "PolynomialDecayLR", "WarmUpLR",
-    "cosine_decay_lr", "exponential_decay_lr", "inverse_decay_lr", "natural_exp_decay_lr", "piecewise_constant_lr",
-    "polynomial_decay_lr", "warmup_lr",
-    "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell",
-    "ForwardValueAndGrad", "ParameterUpdate", "TrainOneStepCell", "WithEvalCell", "WithGradCell", "WithLossCell",
-]  # fmt: skip

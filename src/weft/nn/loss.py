@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 from weft import dtypes
 from weft.core import Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, flag, number, real, with_operators
+from weft.nn.declared import Described, declared, flag, like, number, real, with_operators
 from weft.nn.layer.activation import get_activation
 from weft.ops import loss as ops
 from weft.ops import operations
-from weft.ops._checks import one_of
+from weft.ops._checks import floats, ints, one_of, tensors
 from weft.ops.activation import log_softmax
 from weft.ops.gather import gather_elements
 
@@ -77,16 +76,14 @@ class LossBase(Described, Cell):
         raise NotImplementedError(f"{type(self).__name__} must define construct(self, logits, labels)")
 
 
-def _require_tensors(name: str, *values: Any) -> None:
-    for value in values:
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name}: logits and labels must be Tensors, not {type(value).__name__}")
-
-
 class _Compared(LossBase):
     """Base of the losses that an operation computes: ``class MSELoss(_Compared, operation=ops.mse_loss)``.
 
     The operation is given what the constructor keeps, by the names of its further parameters, in their order.
+
+    Args:
+        weight: factor of each class, or None.
+        ignore_index: a class that does not count.
     """
 
     _example = """
@@ -100,18 +97,14 @@ class _Compared(LossBase):
             given: Any = cls.__init__
             kept = given.__code__.co_varnames[: given.__code__.co_argcount]
             names = [name for name in operation.__code__.co_varnames[2:] if name in kept]
-            settings = attrgetter(*names)
-            several = len(names) > 1
-            place = names.index("reduction") if "reduction" in names else None
 
             def construct(self: LossBase, logits: Tensor, labels: Tensor) -> Tensor:
-                if not isinstance(logits, Tensor) or not isinstance(labels, Tensor):
-                    _require_tensors(type(self).__name__, logits, labels)
-                found = settings(self)
-                if place is not None and type(self).get_loss is not LossBase.get_loss:  # the program's
-                    each = found if several else (found,)
-                    return self.get_loss(operation(logits, labels, *each[:place], "none", *each[place + 1 :]))
-                return operation(logits, labels, *found) if several else operation(logits, labels, found)
+                if not (isinstance(logits, Tensor) and isinstance(labels, Tensor)):  # so that what fits costs little
+                    tensors(type(self).__name__, logits=logits, labels=labels)
+                own = type(self).get_loss is not LossBase.get_loss  # the program's, which reduces
+                settings = ["none" if own and name == "reduction" else getattr(self, name) for name in names]
+                found = operation(logits, labels, *settings)
+                return self.get_loss(found) if own else found
 
             construct.__qualname__ = f"{cls.__qualname__}.construct"
             cls.construct = construct  # type: ignore[method-assign]
@@ -179,8 +172,6 @@ class CrossEntropyLoss(_Compared, operation=ops.cross_entropy, shows=("", "[[0.0
     """Cross entropy between the softmax of scores and true classes.
 
     Args:
-        weight: factor of each class, or None.
-        ignore_index: a class that does not count.
         label_smoothing: share of the uniform distribution in the target.
     """
 
@@ -195,12 +186,7 @@ class CrossEntropyLoss(_Compared, operation=ops.cross_entropy, shows=("", "[[0.0
 
 
 class NLLLoss(_Compared, operation=ops.nll_loss, shows=("", "[[-1.0, -2.0]]", "[1]", "2.0")):
-    """Negative log-likelihood of true classes.
-
-    Args:
-        weight: factor of each class, or None.
-        ignore_index: a class that does not count.
-    """
+    """Negative log-likelihood of true classes."""
 
     @declared()
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None: ...
@@ -225,24 +211,20 @@ class KLDivLoss(_Compared, operation=ops.kl_div, shows=("", "[0.0]", "[1.0]", "0
     on_value=lambda loss: Tensor(1.0, dtypes.float32),
     off_value=lambda loss: Tensor(0.0, dtypes.float32),
 )
-class SoftmaxCrossEntropyWithLogits(LossBase):
+class SoftmaxCrossEntropyWithLogits(
+    LossBase, shows=("SoftmaxCrossEntropyWithLogits(sparse=True)(Tensor([[0.0, 0.0]]), Tensor([1]))", "[0.6931472]")
+):
     """Cross entropy between the softmax of scores and labels.
 
     Args:
         sparse: labels are class indices (N,); otherwise probabilities (N, C).
-
-    Example:
-        >>> import weft
-        >>> loss = SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
-        >>> print(loss(weft.Tensor([[0.0, 0.0]]), weft.Tensor([1])))
-        0.6931472
     """
 
     @declared(sparse=flag)
     def __init__(self, sparse: bool = False, reduction: str = "none") -> None: ...
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("SoftmaxCrossEntropyWithLogits", logits, labels)
+        tensors("SoftmaxCrossEntropyWithLogits", logits=logits, labels=labels)
         if self.sparse:
             if labels.dtype.category != 1:
                 raise TypeError(
@@ -259,17 +241,13 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         return self.get_loss(ops.softmax_cross_entropy_with_logits(logits, labels)[0])
 
 
-class CosineEmbeddingLoss(LossBase):
+class CosineEmbeddingLoss(
+    LossBase, shows=("CosineEmbeddingLoss()(Tensor([[1.0, 0.0]]), Tensor([[2.0, 0.0]]), Tensor([-1]))", "1.0")
+):
     """Pushes rows towards each other or apart, by the cosine of their angle.
 
     Args:
         margin: cosine below which rows that should be apart are left alone.
-
-    Example:
-        >>> import weft
-        >>> x = weft.Tensor([[1.0, 0.0]])
-        >>> print(CosineEmbeddingLoss()(x, x, weft.Tensor([-1])))
-        1.0
     """
 
     @declared(margin=real)
@@ -279,16 +257,11 @@ class CosineEmbeddingLoss(LossBase):
         return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
 
 
-class MarginRankingLoss(LossBase):
+class MarginRankingLoss(LossBase, shows=("MarginRankingLoss()(Tensor([1.0]), Tensor([3.0]), Tensor([1.0]))", "2.0")):
     """Asks that the first input be larger or smaller than the second.
 
     Args:
         margin: by how much.
-
-    Example:
-        >>> import weft
-        >>> print(MarginRankingLoss()(weft.Tensor([1.0]), weft.Tensor([3.0]), weft.Tensor([1.0])))
-        2.0
     """
 
     @declared(margin=real)
@@ -302,7 +275,7 @@ class SoftMarginLoss(_Compared, operation=ops.soft_margin_loss, shows=("", "[0.0
     """Logistic loss of targets 1 and -1."""
 
 
-class FocalLoss(LossBase):
+class FocalLoss(LossBase, shows=("FocalLoss(gamma=0.0)(Tensor([[0.0, 0.0]]), Tensor([[1]]))", "0.6931472")):
     """Cross entropy that counts well-classified examples less.
 
     Scores are (N, C, ...), labels classes (N, 1, ...) or probabilities of the shape of the scores. The loss is the mean
@@ -311,18 +284,13 @@ class FocalLoss(LossBase):
     Args:
         weight: factor of each class, or None.
         gamma: how much less.
-
-    Example:
-        >>> import weft
-        >>> print(FocalLoss(gamma=0.0)(weft.Tensor([[0.0, 0.0]]), weft.Tensor([[1]])))
-        0.6931472
     """
 
     @declared(gamma=real)
     def __init__(self, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean") -> None: ...
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        _require_tensors("FocalLoss", logits, labels)
+        tensors("FocalLoss", logits=logits, labels=labels)
         rows, classes = logits.shape[:2]
         scores = log_softmax(logits.reshape((rows, classes, -1)), 1)
         if labels.ndim < logits.ndim:
@@ -341,23 +309,16 @@ class FocalLoss(LossBase):
         return self.get_loss(loss)
 
 
-class RMSELoss(LossBase):
-    """The root of the mean of the squared differences.
+class RMSELoss(LossBase, shows=("RMSELoss()(Tensor([1.0, 3.0]), Tensor([1.0, 1.0]))", "1.4142135")):
+    """The root of the mean of the squared differences."""
 
-    Example:
-        >>> import weft
-        >>> round(RMSELoss()(weft.Tensor([1.0, 3.0]), weft.Tensor([1.0, 1.0])).item(), 4)
-        1.4142
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
+    __init__ = declared()(like(LossBase.__init__, without=("reduction",)))
 
     def construct(self, logits: Any, label: Any) -> Any:
         return ((logits - label) ** 2).mean().sqrt()
 
 
-class DiceLoss(LossBase):
+class DiceLoss(LossBase, shows=("DiceLoss(1e-5)(Tensor([[1.0, 0.0]]), Tensor([[1.0, 0.0]])).round(4)", "0.0")):
     """One minus twice the overlap, as a part of the sizes of both.
 
     Args:
@@ -366,18 +327,11 @@ class DiceLoss(LossBase):
     Raises:
         TypeError: `smooth` is no float.
         ValueError: `smooth` is not positive, or the shapes differ (raised when called).
-
-    Example:
-        >>> import weft
-        >>> x = weft.Tensor([[1.0, 0.0]])
-        >>> print(round(DiceLoss(1e-5)(x, x).item(), 4))
-        0.0
     """
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
-        if isinstance(smooth, bool) or not isinstance(smooth, float):
-            raise TypeError(f"DiceLoss: smooth must be a float, not {type(smooth).__name__}")
+        floats("DiceLoss", smooth=smooth)
         if smooth <= 0:
             raise ValueError(f"DiceLoss: smooth must be positive, not {smooth}")
         self.smooth = smooth
@@ -389,7 +343,9 @@ class DiceLoss(LossBase):
         return 1 - 2 * overlap / ((logits * logits).sum() + (label * label).sum() + self.smooth)
 
 
-class MultiClassDiceLoss(LossBase):
+class MultiClassDiceLoss(
+    LossBase, shows=("MultiClassDiceLoss()(Tensor([[9.0, -9.0]]), Tensor([[1.0, 0.0]])).item() < 1", "True")
+):
     """The mean of `DiceLoss` over classes.
 
     Args:
@@ -399,22 +355,16 @@ class MultiClassDiceLoss(LossBase):
 
     Raises:
         ValueError: an argument has not that form, or the shapes differ (raised when called).
-
-    Example:
-        >>> import weft
-        >>> x = weft.Tensor([[9.0, -9.0]])
-        >>> MultiClassDiceLoss()(x, weft.Tensor([[1.0, 0.0]])).item() < 1
-        True
     """
 
     def __init__(self, weights: Any = None, ignore_indiex: int | None = None, activation: Any = "softmax") -> None:
         super().__init__()
         if weights is not None and (not isinstance(weights, Tensor) or weights.ndim != 2):
             raise ValueError("MultiClassDiceLoss: weights must be a Tensor of 2 dimensions")
-        if ignore_indiex is not None and (isinstance(ignore_indiex, bool) or not isinstance(ignore_indiex, int)):
-            raise TypeError(f"MultiClassDiceLoss: ignore_indiex must be an int, not {type(ignore_indiex).__name__}")
+        if ignore_indiex is not None:
+            ints("MultiClassDiceLoss", ignore_indiex=ignore_indiex)
         if isinstance(activation, str):
-            activation = get_activation("softmax" if activation == "softmax" else activation.lower())
+            activation = get_activation(activation.lower())
         if activation is not None and not isinstance(activation, Cell):
             raise TypeError("MultiClassDiceLoss: activation must be the name of one, or a Cell")
         self.weights = weights

@@ -12,7 +12,7 @@ from weft.nn.declared import declared, flag, positive_int
 from weft.nn.loss import LossBase
 from weft.ops import cat, clamp, exp, full, log, log_sigmoid, log_softmax, matmul, minimum, randperm, sqrt, where
 from weft.ops import loss as ops
-from weft.ops._checks import floats
+from weft.ops._checks import floats, lists
 from weft.ops.sequences import ctc_loss
 
 #: looked up when they are called
@@ -38,17 +38,10 @@ class CTCLoss(LossBase):
 
     def construct(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Any:  # type: ignore[override]
         if log_probs.ndim == 2:  # one sequence by itself
-            parts = (
-                log_probs.expand_dims(1),
-                targets.reshape(1, -1),
-                input_lengths.reshape(1),
-                target_lengths.reshape(1),
-            )
-            return self.construct(*parts).reshape(())
-        loss, _ = ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
-        )
-        return loss
+            lengths = input_lengths.reshape(1), target_lengths.reshape(1)
+            return self.construct(log_probs.expand_dims(1), targets.reshape(1, -1), *lengths).reshape(())
+        settings = self.blank, self.reduction, self.zero_infinity
+        return ctc_loss(log_probs, targets, input_lengths, target_lengths, *settings)[0]
 
 
 class HingeEmbeddingLoss(LossBase, shows=("HingeEmbeddingLoss()(Tensor([0.5, 0.25]), Tensor([1.0, -1.0]))", "0.625")):
@@ -62,7 +55,7 @@ class HingeEmbeddingLoss(LossBase, shows=("HingeEmbeddingLoss()(Tensor([0.5, 0.2
     def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None: ...
 
     def construct(self, logits: Tensor, labels: Tensor) -> Any:
-        return ops.hinge_embedding_loss(logits, labels, margin=self.margin, reduction=self.reduction)
+        return ops.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
 
 
 class PoissonNLLLoss(LossBase, shows=("PoissonNLLLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 2.0]))", "1.0")):
@@ -80,14 +73,10 @@ class PoissonNLLLoss(LossBase, shows=("PoissonNLLLoss()(Tensor([0.0, 0.0]), Tens
     ) -> None: ...
 
     def construct(self, input: Tensor, target: Tensor) -> Any:
-        if self.log_input:
-            loss = exp(input) - target * input
-        else:
-            loss = input - target * log(input + self.eps)
+        loss = exp(input) - target * input if self.log_input else input - target * log(input + self.eps)
         if self.full:
-            above = target > 1
             stirling = target * log(target + self.eps) - target + 0.5 * log(2 * math.pi * (target + self.eps))
-            loss = loss + where(above, stirling, 0.0)
+            loss = loss + where(target > 1, stirling, 0.0)
         return self.get_loss(loss)
 
 
@@ -106,7 +95,9 @@ class GaussianNLLLoss(LossBase, shows=("GaussianNLLLoss()(Tensor([1.0]), Tensor(
         return ops.gaussian_nll_loss(logits, labels, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
-class TripletMarginLoss(LossBase):
+class TripletMarginLoss(
+    LossBase, shows=("TripletMarginLoss()(Tensor([[0.0]]), Tensor([[1.0]]), Tensor([[1.5]])).round(4)", "0.5")
+):
     """Rows nearer to positive than to negative examples, by a margin: see `ops.triplet_margin_loss`.
 
     Args:
@@ -114,11 +105,6 @@ class TripletMarginLoss(LossBase):
         swap: count the distance of positive and negative examples too, where it is smaller.
         eps: added to differences.
         margin: the margin.
-
-    Example:
-        >>> loss = TripletMarginLoss()(Tensor([[0.0]]), Tensor([[1.0]]), Tensor([[1.5]]))
-        >>> round(loss.item(), 4)
-        0.5
     """
 
     @declared()
@@ -128,9 +114,7 @@ class TripletMarginLoss(LossBase):
 
     def construct(self, x: Tensor, positive: Tensor, negative: Tensor, margin: Any = None) -> Any:  # type: ignore[override]
         margin = self.margin if margin is None else margin
-        return ops.triplet_margin_loss(
-            x, positive, negative, margin=margin, p=self.p, eps=self.eps, swap=self.swap, reduction=self.reduction
-        )
+        return ops.triplet_margin_loss(x, positive, negative, margin, self.p, self.eps, self.swap, self.reduction)
 
 
 class MultiLabelSoftMarginLoss(
@@ -152,17 +136,13 @@ class MultiLabelSoftMarginLoss(
         return self.get_loss(loss.mean(-1))
 
 
-class MultiMarginLoss(LossBase):
+class MultiMarginLoss(LossBase, shows=("MultiMarginLoss()(Tensor([[0.5, 1.0]]), Tensor([1]))", "0.25")):
     """The score of the right class above all others by a margin, see `ops.multi_margin_loss`.
 
     Args:
         p: the power of what is lacking, 1 or 2.
         margin: the margin.
         weight: factors of classes.
-
-    Example:
-        >>> MultiMarginLoss().margin
-        1.0
     """
 
     @declared()
@@ -173,13 +153,10 @@ class MultiMarginLoss(LossBase):
         return functions.MultiMarginLoss(self.p, self.margin, self.reduction)(x, target, weight)
 
 
-class MultilabelMarginLoss(LossBase):
-    """The scores of all right classes above those of all others by 1, see `ops.multilabel_margin_loss`.
-
-    Example:
-        >>> MultilabelMarginLoss().reduction
-        'mean'
-    """
+class MultilabelMarginLoss(
+    LossBase, shows=("MultilabelMarginLoss()(Tensor([[0.5, 1.0]]), Tensor([[1, -1]], int32))", "0.25")
+):
+    """The scores of all right classes above those of all others by 1, see `ops.multilabel_margin_loss`."""
 
     def construct(self, x: Tensor, target: Tensor) -> Any:
         return functions.multilabel_margin_loss(x, target, self.reduction)
@@ -202,14 +179,13 @@ class TripletMarginWithDistanceLoss(LossBase):
         0.5
     """
 
+    @declared(swap=flag)
     def __init__(
         self, distance_function: Any = None, swap: bool = False, reduction: str = "mean", margin: float = 1.0
-    ) -> None:
-        super().__init__(reduction)
-        self.distance_function = distance_function
-        self.swap = flag("TripletMarginWithDistanceLoss", "swap", swap)
-        floats("TripletMarginWithDistanceLoss", margin=margin)
-        self.margin = margin
+    ) -> None: ...
+
+    def _made(self) -> None:
+        floats("TripletMarginWithDistanceLoss", margin=self.margin)
 
     @transparent
     def construct(self, x: Tensor, positive: Tensor, negative: Tensor) -> Any:  # type: ignore[override]
@@ -250,6 +226,7 @@ class SampledSoftmaxLoss(LossBase):
         [0.6931]
     """
 
+    @declared(num_sampled=positive_int, num_true=positive_int)
     def __init__(
         self,
         num_sampled: int,
@@ -259,23 +236,19 @@ class SampledSoftmaxLoss(LossBase):
         remove_accidental_hits: bool = True,
         seed: int = 0,
         reduction: str = "none",
-    ) -> None:
-        super().__init__(reduction)
+    ) -> None: ...
+
+    def _made(self) -> None:
         name = "SampledSoftmaxLoss"
-        for what, value in (("num_sampled", num_sampled), ("num_true", num_true)):
-            if positive_int(name, what, value) > num_classes:
-                raise ValueError(f"{name}: {what} must be at most the number of classes, {num_classes}, not {value}")
-        if sampled_values is not None:
-            if not isinstance(sampled_values, (list, tuple)):
-                raise TypeError(
-                    f"{name}: sampled_values must be a list or a tuple, not {type(sampled_values).__name__}"
-                )
-            if len(sampled_values) != 3:
-                raise ValueError(f"{name}: sampled_values must be three, not {len(sampled_values)}")
-        self.num_sampled, self.num_classes, self.num_true = num_sampled, num_classes, num_true
-        self.sampled_values = sampled_values
-        self.remove_accidental_hits = remove_accidental_hits
-        self.seed = seed
+        if max(self.num_sampled, self.num_true) > self.num_classes:
+            raise ValueError(
+                f"{name}: num_sampled and num_true must be at most the number of classes, {self.num_classes}, not "
+                f"{self.num_sampled} and {self.num_true}"
+            )
+        if self.sampled_values is not None:
+            lists(name, sampled_values=self.sampled_values)
+            if len(self.sampled_values) != 3:
+                raise ValueError(f"{name}: sampled_values must be three, not {len(self.sampled_values)}")
 
     def _drawn(self, labels: Tensor) -> Any:
         """Distinct classes, each as likely, and expected numbers."""

@@ -35,8 +35,8 @@ def _of(operation: Any, name: str, *shown: str, **settings: Any) -> Any:
     body: dict[str, Any] = {"__doc__": f"`{operation.__name__}` as a cell.", "__module__": __name__}
     if settings:
         kinds = {setting: type(default).__name__ for setting, default in settings.items()}
-        checks = {setting: real for setting, kind in kinds.items() if kind == "float"}
-        body["__init__"] = declared(**checks)(signed({**kinds, "return": "None"}, settings))
+        making = declared(**{setting: real for setting, kind in kinds.items() if kind == "float"})
+        body["__init__"] = making(signed({**kinds, "return": "None"}, settings))
     return type(name, (_Activation,), body, operation=operation, shows=shown)
 
 

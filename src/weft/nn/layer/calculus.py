@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from weft import dtypes, ops
 from weft.autodiff.grad import jvp, vjp
 from weft.core import Operator, Parameter, Tensor, transparent
 from weft.nn.cell import Cell
-from weft.nn.declared import Shown, declared, flag, positive_int
+from weft.nn.declared import Shown, declared
 from weft.nn.initializer import initializer
 from weft.nn.layer.basic import ClipByNorm
-
-_FLOATS: Final = (dtypes.float16, dtypes.float32)
+from weft.ops._checks import bools, ints, one_of, positive_ints
+from weft.ops.shape import diag_embed
 
 
 def _floats(layer: str, **inputs: Any) -> None:
-    """Check that inputs are floating.
-
-    Raises:
-        TypeError: one is not.
-    """
+    """Refuse inputs of other elements than float16 and float32."""
     for name, value in inputs.items():
-        if value.dtype not in _FLOATS:
+        if value.dtype not in (dtypes.float16, dtypes.float32):
             raise TypeError(f"{layer}: {name} must be float16 or float32, not {value.dtype}")
+
+
+def _matrices(layer: str, input_x: Tensor) -> None:
+    """Refuse an input that holds no matrices."""
+    if input_x.ndim < 2:
+        raise ValueError(f"{layer}: the input must have two dimensions, not {input_x.ndim}")
 
 
 class DiGamma(Shown, shows=("DiGamma()(Tensor([1.0])).round(4)", "[-0.5772]")):
@@ -78,16 +80,14 @@ class MatrixDiag(Shown, shows=("MatrixDiag()(Tensor([1, 2]))", "[[1 0]\n [0 2]]"
     def construct(self, input_x: Tensor) -> Any:
         if input_x.ndim < 1:
             raise ValueError("MatrixDiag: the input must have a dimension")
-        size = input_x.shape[-1]
-        return ops.where(ops.eye(size, size, dtypes.bool_), input_x.expand_dims(-1), ops.zeros_like(input_x[..., None]))
+        return diag_embed(input_x)
 
 
 class MatrixDiagPart(Shown, shows=("MatrixDiagPart()(Tensor([[1, 2], [3, 4]]))", "[1 4]")):
     """The diagonals of matrices."""
 
     def construct(self, input_x: Tensor) -> Any:
-        if input_x.ndim < 2:
-            raise ValueError(f"MatrixDiagPart: the input must have two dimensions, not {input_x.ndim}")
+        _matrices("MatrixDiagPart", input_x)
         return ops.diagonal(input_x, 0, -2, -1)
 
 
@@ -95,11 +95,9 @@ class MatrixSetDiag(Shown, shows=("MatrixSetDiag()(Tensor([[1, 2], [3, 4]]), Ten
     """Matrices with other diagonals."""
 
     def construct(self, input_x: Tensor, diagonal: Tensor) -> Any:
-        if input_x.ndim < 2:
-            raise ValueError(f"MatrixSetDiag: the input must have two dimensions, not {input_x.ndim}")
+        _matrices("MatrixSetDiag", input_x)
         rows, columns = input_x.shape[-2:]
-        size = min(rows, columns)
-        wanted = (*input_x.shape[:-2], size)
+        wanted = (*input_x.shape[:-2], min(rows, columns))
         if diagonal.shape != wanted:
             raise ValueError(f"MatrixSetDiag: the diagonals must have shape {wanted}, not {diagonal.shape}")
         spread = diagonal.expand_dims(-2 if rows > columns else -1)  # along the side that is as long as it
@@ -122,17 +120,14 @@ class Moments(Shown, shows=("*Moments(axis=0)(Tensor([1.0, 3.0]))", "2.0 1.0")):
         if axis is not None and (isinstance(axis, bool) or not isinstance(axis, (int, tuple))):
             raise TypeError(f"Moments: axis must be an int or a tuple, not {type(axis).__name__}")
         if keep_dims is not None:
-            flag("Moments", "keep_dims", keep_dims)
+            bools("Moments", keep_dims=keep_dims)
         self.axis = axis
         self.keep_dims = bool(keep_dims)
 
     def construct(self, x: Tensor) -> Any:
         _floats("Moments", x=x)
         axis = tuple(range(x.ndim)) if self.axis is None or self.axis == () else self.axis
-        wide = x.astype(dtypes.float32)
-        mean = wide.mean(axis, True)
-        variance = ops.square(wide - mean).mean(axis, self.keep_dims)
-        mean = mean if self.keep_dims else wide.mean(axis, False)
+        variance, mean = ops.var_mean(x.astype(dtypes.float32), axis, keepdims=self.keep_dims)
         return mean.astype(x.dtype), variance.astype(x.dtype)
 
 
@@ -174,10 +169,6 @@ class ImageGradients(
             ops.cat((down, ops.zeros_like(images[:, :, :1])), 2),
             ops.cat((right, ops.zeros_like(images[..., :1])), 3),
         )
-
-
-def _dense(indices: Any, values: Any, shape: Any) -> Any:
-    return ops.scatter_nd(indices, values, tuple(shape))
 
 
 # -- derivatives -----------------------------------------------------------------------------------------------------
@@ -242,9 +233,9 @@ class TimeDistributed(Cell):
         super().__init__()
         if not isinstance(layer, (Cell, Operator)):
             raise TypeError(f"TimeDistributed: layer must be a Cell or an operator, not {type(layer).__name__}")
-        for what, value in (("time_axis", time_axis), ("reshape_with_axis", reshape_with_axis)):
-            if isinstance(value, bool) or (not isinstance(value, int) and (what == "time_axis" or value is not None)):
-                raise TypeError(f"TimeDistributed: {what} must be an int, not {type(value).__name__}")
+        ints("TimeDistributed", time_axis=time_axis)
+        if reshape_with_axis is not None:
+            ints("TimeDistributed", reshape_with_axis=reshape_with_axis)
         self.layer = layer
         self.time_axis = time_axis
         self.reshape_with_axis = reshape_with_axis
@@ -258,15 +249,10 @@ class TimeDistributed(Cell):
         if self.reshape_with_axis is None:
             found = [self.layer(inputs.take(Tensor(step), time)) for step in range(inputs.shape[time])]
             return ops.stack(found, time)
-        other = self.reshape_with_axis % rank
-        front = (other, time, *[axis for axis in range(rank) if axis not in (other, time)])
-        moved = inputs.transpose(front)
+        joined = (self.reshape_with_axis % rank, time)
+        moved = ops.movedim(inputs, joined, (0, 1))
         result = self.layer(moved.reshape(-1, *moved.shape[2:]))
-        result = result.reshape(*moved.shape[:2], *result.shape[1:])
-        back = [0] * result.ndim
-        for place, axis in enumerate(front[: result.ndim]):
-            back[axis] = place
-        return result.transpose(tuple(back))
+        return ops.movedim(result.reshape(*moved.shape[:2], *result.shape[1:]), (0, 1), joined)
 
 
 class MultiFieldEmbeddingLookup(Cell):
@@ -314,17 +300,12 @@ class MultiFieldEmbeddingLookup(Cell):
     ) -> None:
         super().__init__()
         name = "MultiFieldEmbeddingLookup"
-        self.vocab_size = positive_int(name, "vocab_size", vocab_size)
-        self.embedding_size = positive_int(name, "embedding_size", embedding_size)
-        self.field_size = positive_int(name, "field_size", field_size)
+        positive_ints(name, vocab_size=vocab_size, embedding_size=embedding_size, field_size=field_size)
+        one_of(name, ("SUM", "MAX", "MEAN"), operator=operator)
+        one_of(name, ("CPU", "DEVICE"), target=target)
         modes = ("batch_slice", "field_slice", "table_row_slice", "table_column_slice")
-        for what, value, known in (
-            ("operator", operator, ("SUM", "MAX", "MEAN")),
-            ("target", target, ("CPU", "DEVICE")),
-            ("slice_mode", slice_mode, modes),
-        ):
-            if value not in known:
-                raise ValueError(f"{name}: {what} must be one of {known}, not {value!r}")
+        one_of(name, modes, slice_mode=slice_mode)
+        self.vocab_size, self.embedding_size, self.field_size = vocab_size, embedding_size, field_size
         self.operator = operator
         self.target, self.slice_mode, self.feature_num_list, self.sparse = target, slice_mode, feature_num_list, sparse
         self.max_norm = max_norm

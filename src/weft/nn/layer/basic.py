@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from weft import dtypes
 from weft.core import Parameter, Tensor
-from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, integer, positive_int, with_inputs_spread, with_operators
+from weft.nn.declared import Shown, declared, integer, positive_int, with_inputs_spread, with_operators
 from weft.nn.initializer import HeUniform, Uniform, Zero, initializer
 from weft.nn.layer.activation import get_activation
 from weft.ops import operations
@@ -28,23 +27,13 @@ def make_weight(init: Any, shape: tuple[int, ...], dtype: Any, default: Any) -> 
     return initializer(default if init is None else init, shape, dtype)
 
 
-class _Basic(Described, Cell):
-    """Base of layers whose example is one call."""
-
-    _example = """
-        >>> import weft
-        >>> print({})
-        {}
-    """
-
-
 @with_operators(
     matmul=lambda layer: operations.MatMul(transpose_b=True),
     bias_add=lambda layer: operations.BiasAdd(),
     reshape=lambda layer: operations.Reshape(),
     shape_op=lambda layer: operations.Shape(),
 )
-class Dense(Cell):
+class Dense(Shown, shows=("Dense(2, 3)(Tensor([[1.0, 2.0]])).shape", "(1, 3)")):
     """A fully connected layer: ``activation(x @ weight.T + bias)``.
 
     Args:
@@ -56,11 +45,6 @@ class Dense(Cell):
         has_bias: whether there is a bias.
         activation: name of an activation, a Cell, or None.
         dtype: element type of the parameters.
-
-    Example:
-        >>> import weft
-        >>> Dense(2, 3)(weft.Tensor([[1.0, 2.0]])).shape
-        (1, 3)
     """
 
     def __init__(
@@ -82,8 +66,7 @@ class Dense(Cell):
         self.bias: Any = None
         if has_bias:
             default = Uniform(1 / math.sqrt(in_channels)) if weight_init is None else Zero()
-            bias = make_weight(bias_init, (out_channels,), dtype, default)
-            self.bias = Parameter(bias, name="bias")
+            self.bias = Parameter(make_weight(bias_init, (out_channels,), dtype, default), name="bias")
         self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
         self.activation_flag = self.activation is not None
 
@@ -110,7 +93,7 @@ class Dense(Cell):
         return text
 
 
-class Identity(_Basic, shows=("Identity()(weft.Tensor([1.0]))", "[1.]")):
+class Identity(Shown, shows=("Identity()(Tensor([1.0]))", "[1.]")):
     """Returns its input.
 
     Args:
@@ -126,17 +109,12 @@ class Identity(_Basic, shows=("Identity()(weft.Tensor([1.0]))", "[1.]")):
         return x
 
 
-class Flatten(Cell):
+class Flatten(Shown, shows=("Flatten()(Tensor([[[1.0, 2.0], [3.0, 4.0]]]))", "[[1. 2. 3. 4.]]")):
     """Merges dimensions into one.
 
     Args:
         start_dim: first dimension to merge.
         end_dim: last dimension to merge.
-
-    Example:
-        >>> import weft
-        >>> Flatten()(weft.Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape
-        (1, 4)
     """
 
     @declared(start_dim=integer, end_dim=integer)
@@ -163,7 +141,7 @@ def drop_probability(cell: str, keep_prob: float | None, p: float | None) -> flo
 
 
 @with_operators(dropout=lambda layer: operations.Dropout(1 - layer.p))
-class Dropout(_Basic, shows=("Dropout(p=0.5)(weft.Tensor([1.0, 2.0]))", "[1. 2.]")):
+class Dropout(Shown, shows=("Dropout(p=0.5)(Tensor([1.0, 2.0]))", "[1. 2.]")):
     """While training, zeroes elements at random and scales up the rest.
 
     Args:
@@ -192,24 +170,17 @@ class Dropout(_Basic, shows=("Dropout(p=0.5)(weft.Tensor([1.0, 2.0]))", "[1. 2.]
         return f"p={self.p}"
 
 
-class _DropoutChannels(Described, Cell):
+class _DropoutChannels(Shown):
     """Base: zeroes whole channels.
 
     Args:
         p: probability of zeroing a channel.
     """
 
-    _example = """
-        >>> import weft
-        >>> print({name}({})(weft.Tensor({})))
-        {}
-    """
-
     _function: ClassVar[Any] = None
 
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = drop_probability(type(self).__name__, None, p) if p != 1 else 1.0
+    @declared(p=lambda cell, what, p: 1.0 if p == 1 else drop_probability(cell, None, p))
+    def __init__(self, p: float = 0.5) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         return type(self)._function(x, self.p, True) if self.training else x
@@ -218,19 +189,25 @@ class _DropoutChannels(Described, Cell):
         return f"p={self.p}"
 
 
-class Dropout1d(_DropoutChannels, function=staticmethod(dropout1d), shows=("0.5", "[[[1.0]]]", "[[[1.]]]")):
+class Dropout1d(
+    _DropoutChannels, function=staticmethod(dropout1d), shows=("Dropout1d()(Tensor([[[1.0]]]))", "[[[1.]]]")
+):
     """While training, zeroes whole channels of (N, C, L) at random."""
 
 
-class Dropout2d(_DropoutChannels, function=staticmethod(dropout2d), shows=("0.5", "[[[[1.0]]]]", "[[[[1.]]]]")):
+class Dropout2d(
+    _DropoutChannels, function=staticmethod(dropout2d), shows=("Dropout2d()(Tensor([[[[1.0]]]]))", "[[[[1.]]]]")
+):
     """While training, zeroes whole channels of (N, C, H, W) at random."""
 
 
-class Dropout3d(_DropoutChannels, function=staticmethod(dropout3d), shows=("0.5", "[[[[[1.0]]]]]", "[[[[[1.]]]]]")):
+class Dropout3d(
+    _DropoutChannels, function=staticmethod(dropout3d), shows=("Dropout3d()(Tensor([[[[[1.0]]]]]))", "[[[[[1.]]]]]")
+):
     """While training, zeroes whole channels of (N, C, D, H, W) at random."""
 
 
-class OneHot(_Basic, shows=("OneHot(depth=3)(weft.Tensor([0, 2]))", "[[1. 0. 0.]\n [0. 0. 1.]]")):
+class OneHot(Shown, shows=("OneHot(depth=3)(Tensor([0, 2]))", "[[1. 0. 0.]\n [0. 0. 1.]]")):
     """Makes one-hot vectors of indices.
 
     Args:
@@ -255,7 +232,7 @@ class OneHot(_Basic, shows=("OneHot(depth=3)(weft.Tensor([0, 2]))", "[[1. 0. 0.]
         return one_hot(indices, self.depth, self.on_value, self.off_value, self.axis)
 
 
-class Pad(_Basic, shows=("Pad(((1, 2),))(weft.Tensor([1.0]))", "[0. 1. 0. 0.]")):
+class Pad(Shown, shows=("Pad(((1, 2),))(Tensor([1.0]))", "[0. 1. 0. 0.]")):
     """Adds a border.
 
     Args:
@@ -279,7 +256,7 @@ class Pad(_Basic, shows=("Pad(((1, 2),))(weft.Tensor([1.0]))", "[0. 1. 0. 0.]"))
         return mirror_pad(x, self.paddings, self.mode)
 
 
-class MatMul(_Basic, shows=("MatMul()(weft.Tensor([[1.0, 2.0]]), weft.Tensor([[3.0], [4.0]]))", "[[11.]]")):
+class MatMul(Shown, shows=("MatMul()(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]))", "[[11.]]")):
     """Multiplies matrices.
 
     Args:
@@ -298,7 +275,7 @@ class MatMul(_Basic, shows=("MatMul()(weft.Tensor([[1.0, 2.0]]), weft.Tensor([[3
         return matmul(x1, x2)
 
 
-class ClipByNorm(_Basic, shows=("ClipByNorm()(weft.Tensor([3.0, 4.0]), weft.Tensor(1.0))", "[0.6 0.8]")):
+class ClipByNorm(Shown, shows=("ClipByNorm()(Tensor([3.0, 4.0]), Tensor(1.0))", "[0.6 0.8]")):
     """Scales a tensor down so that its Euclidean norm is at most a bound.
 
     Args:
@@ -312,7 +289,7 @@ class ClipByNorm(_Basic, shows=("ClipByNorm()(weft.Tensor([3.0, 4.0]), weft.Tens
         return scaled_down(x, norm(x, None, self.axis, True), clip_norm)
 
 
-class Norm(_Basic, shows=("Norm()(weft.Tensor([3.0, 4.0]))", "5.0")):
+class Norm(Shown, shows=("Norm()(Tensor([3.0, 4.0]))", "5.0")):
     """The Euclidean norm.
 
     Args:

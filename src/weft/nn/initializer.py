@@ -90,39 +90,28 @@ def _build(self: Initializer, owner: Any, given: dict[str, Any]) -> None:
 _kept = constructor(_build)
 
 
+@shows('initializer("zeros", [2])', "[0. 0.]")
 class Zero(Initializer):
-    """Zeros.
-
-    Example:
-        >>> print(initializer("zeros", [2]))
-        [0. 0.]
-    """
+    """Zeros."""
 
     def _fill(self, shape: Shape) -> Values:
         return np.zeros(shape, np.float32)
 
 
+@shows("initializer(One(), [2])", "[1. 1.]")
 class One(Initializer):
-    """Ones.
-
-    Example:
-        >>> print(initializer(One(), [2]))
-        [1. 1.]
-    """
+    """Ones."""
 
     def _fill(self, shape: Shape) -> Values:
         return np.ones(shape, np.float32)
 
 
+@shows("initializer(Constant(3), [2])", "[3. 3.]")
 class Constant(Initializer):
     """One number everywhere.
 
     Args:
         value: the number.
-
-    Example:
-        >>> print(initializer(Constant(3), [2]))
-        [3. 3.]
     """
 
     @_kept
@@ -161,6 +150,7 @@ class Normal(Initializer, shows=("0.1, 1.0", "[4]", "(4,)")):
         return numpy_generator().normal(self.mean, self.sigma, shape)
 
 
+@shows("abs(initializer(TruncatedNormal(1.0), [100]).asnumpy()).max() <= 2.0", "True")
 class TruncatedNormal(Initializer):
     """Normal distribution, redrawn where it leaves ``[a, b]`` standard deviations.
 
@@ -169,10 +159,6 @@ class TruncatedNormal(Initializer):
         mean: mean.
         a: lower bound in standard deviations.
         b: upper bound in standard deviations.
-
-    Example:
-        >>> bool(abs(initializer(TruncatedNormal(1.0), [100]).asnumpy()).max() <= 2.0)
-        True
     """
 
     @_kept
@@ -196,10 +182,8 @@ def _truncated(shape: Shape, a: float, b: float) -> Values:
         cumulative = np.concatenate([[0.0], np.cumsum((weights[1:] + weights[:-1]) / 2)])
         return np.interp(generator.uniform(0.0, cumulative[-1], shape), cumulative, grid)
     values = np.asarray(generator.standard_normal(shape))
-    outside = (values < a) | (values > b)
-    while outside.any():
+    while (outside := (values < a) | (values > b)).any():
         values[outside] = generator.standard_normal(int(outside.sum()))
-        outside = (values < a) | (values > b)
     return values
 
 
@@ -215,6 +199,7 @@ def fans(shape: Shape) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
+@shows('fan((3, 4), "fan_in"), fan((3, 4), "fan_out")', "4 3")
 def fan(shape: Shape, mode: str) -> int:
     """Inputs or outputs of one unit of a weight, see `fans`.
 
@@ -224,10 +209,6 @@ def fan(shape: Shape, mode: str) -> int:
 
     Raises:
         ValueError: another mode, or fewer than two dimensions.
-
-    Example:
-        >>> fan((3, 4), "fan_in"), fan((3, 4), "fan_out")
-        (4, 3)
     """
     modes = ("fan_in", "fan_out")
     if not isinstance(mode, str) or mode.lower() not in modes:
@@ -274,7 +255,25 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-class _He(Initializer):
+class _Scaled(Initializer):
+    """Base: draws with a standard deviation that follows from the shape."""
+
+    distribution = "untruncated_normal"
+
+    def _std(self, shape: Shape) -> float:
+        raise NotImplementedError
+
+    def _fill(self, shape: Shape) -> Values:
+        std = self._std(shape)
+        if self.distribution == "uniform":
+            return numpy_generator().uniform(-math.sqrt(3.0) * std, math.sqrt(3.0) * std, shape)
+        if self.distribution == "untruncated_normal":
+            return numpy_generator().normal(0.0, std, shape)
+        # 0.8796... is the standard deviation of a standard normal cut at two standard deviations
+        return _truncated(shape, -2.0, 2.0) * (std / 0.87962566103423978)
+
+
+class _He(_Scaled):
     """Base: the variance that keeps activations' scale through rectifiers (He et al.).
 
     Args:
@@ -290,26 +289,18 @@ class _He(Initializer):
         one_of(type(self).__name__, ("fan_in", "fan_out"), mode=self.mode)
 
     def _std(self, shape: Shape) -> float:
-        fan = fans(shape)[0 if self.mode == "fan_in" else 1]
-        return calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(fan)
+        return calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(fan(shape, self.mode))
 
 
-class HeUniform(_He, shows=("", "[4, 3]", "(4, 3)")):
+class HeUniform(_He, distribution="uniform", shows=("", "[4, 3]", "(4, 3)")):
     """Uniform with the variance that keeps activations' scale through rectifiers (He et al.)."""
-
-    def _fill(self, shape: Shape) -> Values:
-        bound = math.sqrt(3.0) * self._std(shape)
-        return numpy_generator().uniform(-bound, bound, shape)
 
 
 class HeNormal(_He, shows=("", "[4, 3]", "(4, 3)")):
     """Normal with the variance that keeps activations' scale through rectifiers (He et al.)."""
 
-    def _fill(self, shape: Shape) -> Values:
-        return numpy_generator().normal(0.0, self._std(shape), shape)
 
-
-class _Xavier(Initializer):
+class _Xavier(_Scaled):
     """Base: the variance that balances forward and backward scale (Glorot).
 
     Args:
@@ -319,23 +310,19 @@ class _Xavier(Initializer):
     @_kept
     def __init__(self, gain: float = 1) -> None: ...
 
+    def _std(self, shape: Shape) -> float:
+        return self.gain * math.sqrt(2.0 / sum(fans(shape)))
 
-class XavierUniform(_Xavier, shows=("", "[4, 3]", "(4, 3)")):
+
+class XavierUniform(_Xavier, distribution="uniform", shows=("", "[4, 3]", "(4, 3)")):
     """Uniform with the variance that balances forward and backward scale (Glorot)."""
-
-    def _fill(self, shape: Shape) -> Values:
-        bound = self.gain * math.sqrt(6.0 / sum(fans(shape)))
-        return numpy_generator().uniform(-bound, bound, shape)
 
 
 class XavierNormal(_Xavier, shows=("", "[4, 3]", "(4, 3)")):
     """Normal with the variance that balances forward and backward scale (Glorot)."""
 
-    def _fill(self, shape: Shape) -> Values:
-        return numpy_generator().normal(0.0, self.gain * math.sqrt(2.0 / sum(fans(shape))), shape)
 
-
-class VarianceScaling(Initializer, shows=("", "[4, 3]", "(4, 3)")):
+class VarianceScaling(_Scaled, shows=("", "[4, 3]", "(4, 3)")):
     """A distribution whose variance is ``scale / fan``.
 
     Args:
@@ -349,19 +336,12 @@ class VarianceScaling(Initializer, shows=("", "[4, 3]", "(4, 3)")):
 
     def _made(self) -> None:
         one_of("VarianceScaling", ("fan_in", "fan_out", "fan_avg"), mode=self.mode)
-        if self.distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError(f"VarianceScaling: unknown distribution {self.distribution!r}")
+        known = ("uniform", "truncated_normal", "untruncated_normal")
+        one_of("VarianceScaling", known, distribution=self.distribution)
 
-    def _fill(self, shape: Shape) -> Values:
-        fan_in, fan_out = fans(shape)
-        fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
-        std = math.sqrt(self.scale / max(1.0, fan))
-        if self.distribution == "uniform":
-            return numpy_generator().uniform(-math.sqrt(3.0) * std, math.sqrt(3.0) * std, shape)
-        if self.distribution == "untruncated_normal":
-            return numpy_generator().normal(0.0, std, shape)
-        # 0.8796... is the standard deviation of a standard normal cut at two standard deviations
-        return _truncated(shape, -2.0, 2.0) * (std / 0.87962566103423978)
+    def _std(self, shape: Shape) -> float:
+        units = sum(fans(shape)) / 2 if self.mode == "fan_avg" else fan(shape, self.mode)
+        return math.sqrt(self.scale / max(1.0, units))
 
 
 class Orthogonal(Initializer):
@@ -388,14 +368,9 @@ class Orthogonal(Initializer):
         return self.gain * (q.T if rows < columns else q).reshape(shape)
 
 
+@shows("initializer(Identity(), [2, 2])", "[[1. 0.]\n [0. 1.]]")
 class Identity(Initializer):
-    """The identity matrix (two dimensions).
-
-    Example:
-        >>> print(initializer(Identity(), [2, 2]))
-        [[1. 0.]
-         [0. 1.]]
-    """
+    """The identity matrix (two dimensions)."""
 
     def _fill(self, shape: Shape) -> Values:
         if len(shape) != 2:
@@ -403,15 +378,12 @@ class Identity(Initializer):
         return np.eye(*shape)
 
 
+@shows("initializer(Dirac(), [1, 2, 3])", "[[[0. 1. 0.]\n  [0. 0. 0.]]]")
 class Dirac(Initializer):
     """A convolution weight that passes its input channels through.
 
     Args:
         groups: number of channel groups.
-
-    Example:
-        >>> float(initializer(Dirac(), [2, 2, 3]).asnumpy().sum())
-        2.0
     """
 
     @_kept
@@ -422,25 +394,19 @@ class Dirac(Initializer):
             raise ValueError(f"Dirac needs a weight of 3 to 5 dimensions, not shape {shape}")
         if shape[0] % self.groups:
             raise ValueError(f"Dirac: {shape[0]} output channels do not divide into {self.groups} groups")
-        array = np.zeros(shape, np.float32)
-        per_group = shape[0] // self.groups
-        centre = tuple(size // 2 for size in shape[2:])
-        for group in range(self.groups):
-            for channel in range(min(per_group, shape[1])):
-                array[(group * per_group + channel, channel, *centre)] = 1.0
-        return array
+        of_groups = np.zeros((self.groups, shape[0] // self.groups, *shape[1:]), np.float32)
+        channels = np.arange(min(of_groups.shape[1:3]))
+        of_groups[(slice(None), channels, channels, *(size // 2 for size in shape[2:]))] = 1.0
+        return of_groups.reshape(shape)
 
 
+@shows("(initializer(Sparse(0.5), [4, 2]).asnumpy() == 0).sum()", "4")
 class Sparse(Initializer):
     """Normal values with a fraction of each column zero (two dimensions).
 
     Args:
         sparsity: fraction of zeros.
         sigma: standard deviation of the rest.
-
-    Example:
-        >>> int((initializer(Sparse(0.5), [4, 2]).asnumpy() == 0).sum())
-        4
     """
 
     @_kept

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 from weft import dtypes
 from weft.core import Parameter, Tensor
-from weft.nn.declared import Described
+from weft.nn.declared import Check, Described, constructor, integer, keep
 from weft.nn.experimental.optimizer import Optimizer, rate_of
+from weft.ops._checks import one_of, reals
 from weft.ops.elementwise import floor
 from weft.ops.select import where
 from weft.ops.state import assign, assign_add
@@ -23,21 +24,30 @@ __all__ = [
     "StepLR",
 ]  # fmt: skip
 
+_P = ParamSpec("_P")
+
+
+def _single(value: Any) -> Tensor:
+    return Tensor(float(value), dtypes.float32)
+
 
 def _number(value: float, name: str) -> Parameter:
-    return Parameter(Tensor(float(value), dtypes.float32), name=name, requires_grad=False)
+    return Parameter(_single(value), name=name, requires_grad=False)
 
 
-def _whole(value: Any, name: str, scheduler: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{scheduler}', the '{name}' must be int, but got {type(value)}.")
+def _real(scheduler: str, what: str, value: Any) -> float:
+    reals(scheduler, **{what: value})
+    return float(value)
+
+
+def _count(scheduler: str, what: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{scheduler}: {what} must be a positive int, not {value!r}")
     return value
 
 
-def _real(value: Any, name: str, scheduler: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"For '{scheduler}', the '{name}' must be float, but got {type(value)}.")
-    return float(value)
+#: how settings are checked, by their annotation in the constructor
+_CHECKS: Final[dict[str, Check]] = {"int": integer, "float": _real}
 
 
 def _each(value: Any, count: int, what: str) -> list[Any]:
@@ -48,21 +58,62 @@ def _each(value: Any, count: int, what: str) -> list[Any]:
     return [value] * count
 
 
-def _rates_of(optimizer: Optimizer, count: int) -> list[Parameter]:
-    """The rates of the first groups, those that were there when a scheduler was made."""
-    groups = optimizer.param_groups[:count]
-    for number, group in enumerate(groups):
-        if not isinstance(group["lr"], Parameter):  # the program replaced it
-            group["lr"] = rate_of(group["lr"], f"learning_rate_group_{number}")
-    return [group["lr"] for group in groups]
-
-
-class LRScheduler(Described):
-    """Base of the schedulers: `step` sets the learning rate of each group to what `get_lr` gives.
+class _OfGroups(Described):
+    """Base of what changes the rates of the groups that an optimizer has at that time, not of those that come later.
 
     Args:
         optimizer: an optimizer of `experimental.optim`.
         last_epoch: the last step that was done; -1 to begin.
+    """
+
+    optimizer: Optimizer
+    groups_num: int
+
+    if TYPE_CHECKING:  # settings are attributes
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def _rates(self) -> list[Parameter]:
+        groups = self.optimizer.param_groups[: self.groups_num]
+        for number, group in enumerate(groups):
+            if not isinstance(group["lr"], Parameter):  # the program replaced it
+                group["lr"] = rate_of(group["lr"], f"learning_rate_group_{number}")
+        return [group["lr"] for group in groups]
+
+    def get_last_lr(self) -> list[Tensor]:
+        """The learning rates as they are now, one for each group."""
+        return [rate.value() for rate in self._rates]
+
+    def _set(self, rates: Sequence[Any]) -> None:
+        for rate, value in zip(self._rates, rates, strict=True):
+            assign(rate, value if isinstance(value, Tensor) else _single(value))
+
+    def _begin(self) -> None:
+        """Make the state, as soon as the settings are there."""
+        raise NotImplementedError
+
+
+def _declares(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
+    """Make a constructor of an empty one: settings become attributes, checked by their annotations or as it says here,
+    then the state is made. A class may define `_made`, which finds the settings as they were given.
+    """
+
+    def build(self: _OfGroups, owner: Any, given: dict[str, Any]) -> None:
+        self.optimizer = given.pop("optimizer")
+        if not isinstance(self.optimizer, Optimizer):
+            raise TypeError(f"{type(self.optimizer).__name__} is not an Optimizer")
+        self.groups_num = len(self.optimizer.param_groups)
+        kinds = owner._declared
+        known = {what: _CHECKS[kinds[what]] for what in given if kinds[what] in _CHECKS}
+        keep(self, owner, given, known | checks)
+        self._begin()
+
+    return constructor(build)
+
+
+class LRScheduler(_OfGroups):
+    """Base of the schedulers: `step` sets the learning rate of each group to what `get_lr` gives.
 
     Raises:
         TypeError: an argument has the wrong type.
@@ -86,35 +137,35 @@ class LRScheduler(Described):
         >>> import weft
         >>> from weft.nn.experimental import SGD
         >>> scheduler = {name}(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], {}), {})
-        >>> rates = {}
-        >>> for _ in range({}):
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0].item(), 4))
         ...     scheduler.step()
-        ...     rates.append(scheduler.get_last_lr()[0].item())
         >>> rates
         {}
     """
 
-    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        if isinstance(last_epoch, bool) or not isinstance(last_epoch, int):
-            raise TypeError(f"The type of 'last_epoch' should be 'int', but got type '{type(last_epoch).__name__}'.")
-        if last_epoch < -1:
-            raise ValueError(f"Invalid last_epoch: {last_epoch}")
-        for number, group in enumerate(optimizer.param_groups):
-            if last_epoch == -1:
+    #: a number until the state is made
+    last_epoch: Any
+
+    @_declares()
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None: ...
+
+    def _begin(self) -> None:
+        if self.last_epoch < -1:
+            raise ValueError(f"Invalid last_epoch: {self.last_epoch}")
+        for number, group in enumerate(self.optimizer.param_groups):
+            if self.last_epoch == -1:
                 group.setdefault("initial_lr", Tensor(group["lr"].asnumpy()))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming an optimizer"
                 )
-        self.optimizer = optimizer
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
-        self.groups_num = len(optimizer.param_groups)
-        self.last_epoch = _number(last_epoch, f"last_epoch_{type(self).__name__}")
-        self._begin()
+        self.base_lrs = [group["initial_lr"] for group in self.optimizer.param_groups]
+        self.last_epoch = _number(self.last_epoch, f"last_epoch_{type(self).__name__}")
+        self._first_step()
 
-    def _begin(self) -> None:
+    def _first_step(self) -> None:
         """The step that sets the first rates."""
         self.step()
 
@@ -123,17 +174,9 @@ class LRScheduler(Described):
         """The learning rates before the step, for the `get_lr` of a subclass."""
         return self.get_last_lr()
 
-    @property
-    def _rates(self) -> list[Parameter]:
-        return _rates_of(self.optimizer, self.groups_num)
-
     def get_lr(self) -> list[Any]:
         """The learning rates of the step `last_epoch`, one for each group: what a subclass gives."""
         raise NotImplementedError(f"{type(self).__name__} must define get_lr(self)")
-
-    def get_last_lr(self) -> list[Tensor]:
-        """The learning rates as they are now, one for each group."""
-        return [rate.value() for rate in self._rates]
 
     def step(self, epoch: Any = None) -> None:
         """Set the learning rates of the next step.
@@ -144,25 +187,26 @@ class LRScheduler(Described):
         if epoch is None:
             assign_add(self.last_epoch, 1.0)
         else:
-            assign(self.last_epoch, Tensor(float(epoch), dtypes.float32))
-        for rate, value in zip(self._rates, self.get_lr(), strict=True):
-            assign(rate, value if isinstance(value, Tensor) else Tensor(float(value), dtypes.float32))
+            assign(self.last_epoch, _single(epoch))
+        self._set(self.get_lr())
 
-    def _times(self, factor: Any) -> list[Any]:
-        """The rates times a factor, which does not count in the first step."""
-        factor = where(self.last_epoch == 0.0, 1.0, factor)
+    def _at_first(self, first: float, later: Any) -> Any:
+        """A number in the first step, and another one in those behind it."""
+        return where(self.last_epoch == 0.0, first, later)
+
+
+class _ByFactor(LRScheduler):
+    """Base of the schedulers that multiply all rates in a step by one factor."""
+
+    def _factor(self) -> Any:
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        factor = self._factor()
         return [rate * factor for rate in self._rates]
 
 
-class _Checked(LRScheduler):
-    """Base of the schedulers that check nothing but types.
-
-    Raises:
-        TypeError: an argument has the wrong type.
-    """
-
-
-class StepLR(_Checked, shows=("0.5", "2, 0.5", "[]", "4", "[0.5, 0.25, 0.25, 0.125]")):
+class StepLR(_ByFactor, shows=("0.5", "2, 0.5", "[0.5, 0.5, 0.25, 0.25]")):
     """The rate times `gamma` every so many steps.
 
     Args:
@@ -170,16 +214,14 @@ class StepLR(_Checked, shows=("0.5", "2, 0.5", "[]", "4", "[0.5, 0.25, 0.25, 0.1
         gamma: the factor.
     """
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.step_size = _whole(step_size, "step_size", "StepLR")
-        self.gamma = _real(gamma, "gamma", "StepLR")
-        super().__init__(optimizer, last_epoch)
+    @_declares()
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None: ...
 
-    def get_lr(self) -> list[Any]:
-        return self._times(where(self.last_epoch % float(self.step_size) == 0.0, self.gamma, 1.0))
+    def _factor(self) -> Any:
+        return self._at_first(1.0, where(self.last_epoch % float(self.step_size) == 0.0, self.gamma, 1.0))
 
 
-class MultiStepLR(_Checked, shows=("0.5", "[2], 0.5", "[]", "3", "[0.5, 0.25, 0.25]")):
+class MultiStepLR(_ByFactor, shows=("0.5", "[2], 0.5", "[0.5, 0.5, 0.25, 0.25]")):
     """The rate times `gamma` at certain steps.
 
     Args:
@@ -187,21 +229,31 @@ class MultiStepLR(_Checked, shows=("0.5", "[2], 0.5", "[]", "3", "[0.5, 0.25, 0.
         gamma: the factor.
     """
 
-    def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
-        if not isinstance(milestones, list):
-            raise TypeError(f"The type of 'milestones' should be 'list', but got type '{type(milestones).__name__}'.")
-        self.milestones = Counter(_whole(each, "milestones", "MultiStepLR") for each in milestones)
-        self.gamma = _real(gamma, "gamma", "MultiStepLR")
-        super().__init__(optimizer, last_epoch)
+    @_declares()
+    def __init__(
+        self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None: ...
 
-    def get_lr(self) -> list[Any]:
+    def _made(self) -> None:
+        given = self.milestones
+        if not isinstance(given, list):
+            raise TypeError(f"MultiStepLR: milestones must be a list, not {type(given).__name__}")
+        self.milestones: Any = Counter(integer("MultiStepLR", "milestones", each) for each in given)
+
+    def _factor(self) -> Any:
         factor: Any = 1.0
         for step, count in self.milestones.items():
             factor = where(self.last_epoch == float(step), self.gamma**count, 1.0) * factor
-        return [rate * factor for rate in self._rates]
+        return factor
 
 
-class ConstantLR(LRScheduler, shows=("0.5", "0.5, 2", "[scheduler.get_last_lr()[0].item()]", "2", "[0.25, 0.25, 0.5]")):
+def _refuse_beyond(scheduler: str, **factors: float) -> None:
+    for what, factor in factors.items():
+        if not 0 <= factor <= 1:
+            raise ValueError(f"{scheduler}: {what} must be between 0 and 1, not {factor}")
+
+
+class ConstantLR(_ByFactor, shows=("0.5", "0.5, 2", "[0.25, 0.25, 0.5, 0.5]")):
     """A part of the rate, until so many steps are done.
 
     Args:
@@ -212,25 +264,20 @@ class ConstantLR(LRScheduler, shows=("0.5", "0.5, 2", "[scheduler.get_last_lr()[
         ValueError: `factor` is out of range.
     """
 
+    @_declares()
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
-    ) -> None:
-        self.factor = _real(factor, "factor", "ConstantLR")
-        if not 0 <= self.factor <= 1:
-            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-        self.total_iters = _whole(total_iters, "total_iters", "ConstantLR")
-        super().__init__(optimizer, last_epoch)
+    ) -> None: ...
 
-    def get_lr(self) -> list[Any]:
+    def _made(self) -> None:
+        _refuse_beyond("ConstantLR", factor=self.factor)
+
+    def _factor(self) -> Any:
         back = 1.0 / self.factor if self.factor else math.inf
-        later = where(self.last_epoch == float(self.total_iters), back, 1.0)
-        factor = where(self.last_epoch == 0.0, self.factor, later)
-        return [rate * factor for rate in self._rates]
+        return self._at_first(self.factor, where(self.last_epoch == float(self.total_iters), back, 1.0))
 
 
-class LinearLR(
-    LRScheduler, shows=("1.0", "0.5, 1.0, 2", "[scheduler.get_last_lr()[0].item()]", "2", "[0.5, 0.75, 1.0]")
-):
+class LinearLR(_ByFactor, shows=("1.0", "0.5, 1.0, 2", "[0.5, 0.75, 1.0, 1.0]")):
     """The rate from one part of it to another, along a line.
 
     Args:
@@ -242,6 +289,7 @@ class LinearLR(
         ValueError: a factor is out of range.
     """
 
+    @_declares()
     def __init__(
         self,
         optimizer: Optimizer,
@@ -249,70 +297,46 @@ class LinearLR(
         end_factor: float = 1.0,
         total_iters: int = 5,
         last_epoch: int = -1,
-    ) -> None:
-        self.start_factor = _real(start_factor, "start_factor", "LinearLR")
-        if not 0 < self.start_factor <= 1:
-            raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less than or equal to 1."
-            )
-        self.end_factor = _real(end_factor, "end_factor", "LinearLR")
-        if not 0 <= self.end_factor <= 1:
-            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-        self.total_iters = _whole(total_iters, "total_iters", "LinearLR")
-        super().__init__(optimizer, last_epoch)
+    ) -> None: ...
 
-    def get_lr(self) -> list[Any]:
+    def _made(self) -> None:
+        _refuse_beyond("LinearLR", start_factor=self.start_factor, end_factor=self.end_factor)
+        if self.start_factor == 0:
+            raise ValueError("LinearLR: start_factor must be greater than 0")
+
+    def _factor(self) -> Any:
         rise = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1.0) * rise
         later = where(self.last_epoch > float(self.total_iters), 1.0, 1.0 + rise / before)
-        factor = where(self.last_epoch == 0.0, self.start_factor, later)
-        return [rate * factor for rate in self._rates]
+        return self._at_first(self.start_factor, later)
 
 
-class ExponentialLR(_Checked):
+class ExponentialLR(_ByFactor, shows=("1.0", "0.5", "[1.0, 0.5, 0.25, 0.125]")):
     """The rate times `gamma` in each step.
 
     Args:
         gamma: the factor.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = ExponentialLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 1.0), 0.5)
-        >>> scheduler.step()
-        >>> print(scheduler.get_last_lr()[0])
-        0.5
     """
 
-    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = _real(gamma, "gamma", "ExponentialLR")
-        super().__init__(optimizer, last_epoch)
+    @_declares()
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None: ...
 
-    def get_lr(self) -> list[Any]:
-        return self._times(self.gamma)
+    def _factor(self) -> Any:
+        return self._at_first(1.0, self.gamma)
 
 
-class PolynomialLR(_Checked):
+class PolynomialLR(LRScheduler, shows=("1.0", "4, 2.0", "[1.0, 0.5625, 0.25, 0.0625]")):
     """The rate to 0, as a power of the part of the steps that is left.
 
     Args:
         total_iters: after how many steps.
         power: the power.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = PolynomialLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 1.0), 4, 2.0)
-        >>> scheduler.step(), scheduler.step()
-        (None, None)
-        >>> print(scheduler.get_last_lr()[0])
-        0.25
     """
 
-    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
-        self.total_iters = _whole(total_iters, "total_iters", "PolynomialLR")
-        self.power = _real(power, "power", "PolynomialLR")
-        super().__init__(optimizer, last_epoch)
+    @_declares()
+    def __init__(
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None: ...
 
     def get_lr(self) -> list[Any]:
         step = where(self.last_epoch < float(self.total_iters), self.last_epoch, float(self.total_iters))
@@ -320,33 +344,28 @@ class PolynomialLR(_Checked):
         return [base * left for base in self.base_lrs]
 
 
-class CosineAnnealingLR(_Checked):
+def _along_cosine(bases: Sequence[Any], least: float, angle: Any) -> list[Any]:
+    """The way of rates from their bases down to the least one, which they come to at the angle pi."""
+    height = (1.0 + cos(angle)) / 2.0
+    return [least + (base - least) * height for base in bases]
+
+
+class CosineAnnealingLR(LRScheduler, shows=("1.0", "2", "[1.0, 0.5, 0.0, 0.5]")):
     """The rate down to `eta_min` and up again, along a cosine.
 
     Args:
         T_max: how many steps lead down.
         eta_min: the smallest rate.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = CosineAnnealingLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 1.0), 2)
-        >>> scheduler.step()
-        >>> round(scheduler.get_last_lr()[0].item(), 4)
-        0.5
     """
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        self.T_max = _whole(T_max, "T_max", "CosineAnnealingLR")
-        self.eta_min = _real(eta_min, "eta_min", "CosineAnnealingLR")
-        super().__init__(optimizer, last_epoch)
+    @_declares()
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None: ...
 
     def get_lr(self) -> list[Any]:
-        height = (1.0 + cos(self.last_epoch * (math.pi / self.T_max))) / 2.0
-        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+        return _along_cosine(self.base_lrs, self.eta_min, self.last_epoch * (math.pi / self.T_max))
 
 
-class CosineAnnealingWarmRestarts(LRScheduler):
+class CosineAnnealingWarmRestarts(LRScheduler, shows=("1.0", "2", "[1.0, 0.5, 1.0, 0.5]")):
     """The rate down to `eta_min` along a cosine, again and again.
 
     Args:
@@ -356,32 +375,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     Raises:
         ValueError: `T_0` or `T_mult` is no positive int.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = CosineAnnealingWarmRestarts(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 1.0), 2)
-        >>> rates = []
-        >>> for _ in range(2):
-        ...     scheduler.step()
-        ...     rates.append(round(scheduler.get_last_lr()[0].item(), 4))
-        >>> rates
-        [0.5, 1.0]
     """
 
+    @_declares(T_0=_count, T_mult=_count)
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
-    ) -> None:
-        if isinstance(T_0, bool) or not isinstance(T_0, int) or T_0 <= 0:
-            raise ValueError(f"T_0 should be an integer and equal or greater than 0, but got {T_0}")
-        if isinstance(T_mult, bool) or not isinstance(T_mult, int) or T_mult < 1:
-            raise ValueError(f"T_mult should be an integer and equal or greater than 1, but got {T_mult}")
-        self.T_0 = T_0
-        self.T_mult = T_mult
-        self.eta_min = _real(eta_min, "eta_min", "CosineAnnealingWarmRestarts")
-        self.T_i = _number(T_0, "T_i")
-        self.T_cur = _number(last_epoch, "T_cur")
-        super().__init__(optimizer, last_epoch)
+    ) -> None: ...
+
+    def _made(self) -> None:
+        self.T_i = _number(self.T_0, "T_i")
+        self.T_cur = _number(self.last_epoch, "T_cur")
 
     def step(self, epoch: Any = None) -> None:
         """Set the learning rates of the next step.
@@ -406,17 +409,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             current, period = float(epoch), self.T_0
             while current >= period:
                 current, period = current - period, period * self.T_mult
-            assign(self.T_cur, Tensor(current, dtypes.float32))
-            assign(self.T_i, Tensor(float(period), dtypes.float32))
-            assign(self.last_epoch, Tensor(float(math.floor(epoch)), dtypes.float32))
-        height = (1.0 + cos(self.T_cur * math.pi / self.T_i)) / 2.0
-        for rate, base in zip(self._rates, self.base_lrs, strict=True):
-            assign(rate, self.eta_min + (base - self.eta_min) * height)
+            assign(self.T_cur, _single(current))
+            assign(self.T_i, _single(period))
+            assign(self.last_epoch, _single(math.floor(epoch)))
+        self._set(_along_cosine(self.base_lrs, self.eta_min, self.T_cur * math.pi / self.T_i))
 
 
-class CyclicLR(
-    LRScheduler, shows=("1.0", "0.5, 1.0, 2", "[scheduler.get_last_lr()[0].item()]", "3", "[0.5, 0.75, 1.0, 0.75]")
-):
+class CyclicLR(LRScheduler, shows=("1.0", "0.5, 1.0, 2", "[0.5, 0.75, 1.0, 0.75]")):
     """The rate up and down between two bounds.
 
     Args:
@@ -434,6 +433,7 @@ class CyclicLR(
         ValueError: there is no such mode, or not a bound for each group.
     """
 
+    @_declares()
     def __init__(
         self,
         optimizer: Optimizer,
@@ -446,28 +446,29 @@ class CyclicLR(
         scale_fn: Callable[[Any], Any] | None = None,
         scale_mode: str = "cycle",
         last_epoch: int = -1,
-    ) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        count = len(optimizer.param_groups)
-        lower = _each(base_lr, count, "values for base_lr")
-        self.max_lrs = [Tensor(float(each), dtypes.float32) for each in _each(max_lr, count, "values for max_lr")]
-        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ValueError("mode is invalid and scale_fn is None")
-        up = _whole(step_size_up, "step_size_up", "CyclicLR")
-        down = up if step_size_down is None else _whole(step_size_down, "step_size_down", "CyclicLR")
+    ) -> None: ...
+
+    def _made(self) -> None:
+        count = self.groups_num
+        self._lower = [_single(each) for each in _each(self.base_lr, count, "values for base_lr")]
+        self.max_lrs = [_single(each) for each in _each(self.max_lr, count, "values for max_lr")]
+        if self.scale_fn is None:
+            if self.mode not in ("triangular", "triangular2", "exp_range"):
+                raise ValueError("mode is invalid and scale_fn is None")
+            if self.mode == "exp_range":
+                self.scale_mode = "iterations"
+        up = down = self.step_size_up
+        if self.step_size_down is not None:
+            down = integer("CyclicLR", "step_size_down", self.step_size_down)
         self.total_step_size = float(up + down)
         self.step_up_ratio = up / self.total_step_size
-        self.mode = mode
-        self.gamma = _real(gamma, "gamma", "CyclicLR")
-        self.scale_fn = scale_fn
-        self.scale_mode = "iterations" if scale_fn is None and mode == "exp_range" else scale_mode
-        if last_epoch == -1:
-            for group, each in zip(optimizer.param_groups, lower, strict=True):
-                assign(group["lr"], Tensor(float(each), dtypes.float32))
-                group["initial_lr"] = Tensor(float(each), dtypes.float32)
-        self._lower = [Tensor(float(each), dtypes.float32) for each in lower]
-        super().__init__(optimizer, last_epoch)
+        if self.last_epoch == -1:
+            self._set(self._lower)
+            for group, lower in zip(self.optimizer.param_groups, self._lower, strict=True):
+                group["initial_lr"] = lower
+
+    def _first_step(self) -> None:
+        super()._first_step()
         self.base_lrs = self._lower
 
     def _height(self, number: Any) -> Any:
@@ -489,7 +490,7 @@ class CyclicLR(
         ]
 
 
-class LambdaLR(LRScheduler):
+class LambdaLR(LRScheduler, shows=("1.0", "lambda step: 0.5**step", "[1.0, 0.5, 0.25, 0.125]")):
     """The first rate times what a function gives for the step.
 
     Args:
@@ -497,43 +498,26 @@ class LambdaLR(LRScheduler):
 
     Raises:
         ValueError: there is not a function for each group.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = LambdaLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 1.0), lambda step: 0.5**step)
-        >>> scheduler.step()
-        >>> print(scheduler.get_last_lr()[0])
-        0.5
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
-        if isinstance(optimizer, Optimizer):
-            self.lr_lambdas = _each(lr_lambda, len(optimizer.param_groups), "lr_lambdas")
-        super().__init__(optimizer, last_epoch)
+    @_declares()
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None: ...
+
+    def _made(self) -> None:
+        self.lr_lambdas = _each(self.lr_lambda, self.groups_num, "lr_lambdas")
 
     def get_lr(self) -> list[Any]:
         step = self.last_epoch.value()
         return [base * function(step) for base, function in zip(self.base_lrs, self.lr_lambdas, strict=True)]
 
 
-class MultiplicativeLR(LambdaLR):
-    """The rate times what a function gives for the step.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = MultiplicativeLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 1.0), lambda step: 0.5)
-        >>> scheduler.step()
-        >>> print(scheduler.get_last_lr()[0])
-        0.5
-    """
+class MultiplicativeLR(LambdaLR, shows=("1.0", "lambda step: 0.5", "[1.0, 0.5, 0.25, 0.125]")):
+    """The rate times what a function gives for the step."""
 
     def get_lr(self) -> list[Any]:
         step = self.last_epoch.value()
-        first = self.last_epoch == 0.0
         return [
-            rate * where(first, 1.0, function(step))
+            rate * self._at_first(1.0, function(step))
             for rate, function in zip(self._rates, self.lr_lambdas, strict=True)
         ]
 
@@ -581,10 +565,9 @@ class SequentialLR(LRScheduler):
         self.milestones = list(milestones)
         super().__init__(optimizer, last_epoch)
 
-    def _begin(self) -> None:
+    def _first_step(self) -> None:
         assign_add(self.last_epoch, 1.0)
-        for rate, base in zip(self._rates, self.base_lrs, strict=True):
-            assign(rate, base)
+        self._set(self.base_lrs)
         for each in self._schedulers:
             assign_add(each.last_epoch, -1.0)
         self._schedulers[0].step()
@@ -599,18 +582,16 @@ class SequentialLR(LRScheduler):
         now = int(self.last_epoch.item())
         turn = bisect_right(self.milestones, now)
         if turn and self.milestones[turn - 1] == now:
-            for rate, base in zip(self._rates, self.base_lrs, strict=True):
-                assign(rate, base)
+            self._set(self.base_lrs)
             self._schedulers[turn].step(0)
         else:
             self._schedulers[turn].step()
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(_OfGroups):
     """The rate times a factor when a number stops getting better.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         mode: ``"min"`` where smaller is better, or ``"max"``.
         factor: the factor, below 1.
         patience: how many steps without to wait.
@@ -635,6 +616,7 @@ class ReduceLROnPlateau:
         0.5
     """
 
+    @_declares()
     def __init__(
         self,
         optimizer: Optimizer,
@@ -646,36 +628,22 @@ class ReduceLROnPlateau:
         cooldown: int = 0,
         min_lr: Any = 0,
         eps: float = 1e-8,
-    ) -> None:
-        if mode not in ("min", "max"):
-            raise ValueError(f"`mode` should be 'min' or 'max', but got {mode}.")
-        self.factor = _real(factor, "factor", "ReduceLROnPlateau")
+    ) -> None: ...
+
+    def _made(self) -> None:
+        name = "ReduceLROnPlateau"
+        one_of(name, ("min", "max"), mode=self.mode)
+        one_of(name, ("rel", "abs"), threshold_mode=self.threshold_mode)
         if self.factor >= 1.0:
             raise ValueError("The lr factor should be less than 1.0.")
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError(f"`threshold mode` should be 'rel' or 'abs', but got {threshold_mode}.")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"Expected an `Optimizer`, but got type {type(optimizer).__name__}")
-        self.optimizer = optimizer
-        count = len(optimizer.param_groups)
-        if isinstance(min_lr, (list, tuple)) and len(min_lr) != count:
-            raise ValueError(f"Expected {count} min_lrs, got {len(min_lr)}")
-        self.min_lrs = [float(each) for each in _each(min_lr, count, "min_lrs")]
-        self.mode = mode
-        self.patience = _whole(patience, "patience", "ReduceLROnPlateau")
-        self.threshold = _real(threshold, "threshold", "ReduceLROnPlateau")
-        self.threshold_mode = threshold_mode
-        self.cooldown = _whole(cooldown, "cooldown", "ReduceLROnPlateau")
-        self.eps = _real(eps, "eps", "ReduceLROnPlateau")
-        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.min_lrs = [float(each) for each in _each(self.min_lr, self.groups_num, "min_lrs")]
+
+    def _begin(self) -> None:
+        self.mode_worse = math.inf if self.mode == "min" else -math.inf
         self.best = _number(self.mode_worse, "best")
         self.wait = _number(0, "wait")
         self.cooldown_counter = _number(0, "cooldown_counter")
         self.last_epoch = _number(0, "last_epoch_ReduceLROnPlateau")
-
-    def get_last_lr(self) -> list[Tensor]:
-        """The learning rates as they are now, one for each group."""
-        return [rate.value() for rate in _rates_of(self.optimizer, len(self.min_lrs))]
 
     @property
     def in_cooldown(self) -> Any:
@@ -696,7 +664,7 @@ class ReduceLROnPlateau:
         Args:
             metrics: the number: a float, or a Tensor of one.
         """
-        value = metrics if isinstance(metrics, Tensor) else Tensor(float(metrics), dtypes.float32)
+        value = metrics if isinstance(metrics, Tensor) else _single(metrics)
         value = value.astype(dtypes.float32).reshape(())
         assign_add(self.last_epoch, 1.0)
         better = self._better(value)
@@ -708,7 +676,7 @@ class ReduceLROnPlateau:
         left = where(cooling, self.cooldown_counter - 1.0, self.cooldown_counter)
         assign(self.cooldown_counter, where(reduces, float(self.cooldown), left))
         assign(self.wait, where(reduces, 0.0, waited))
-        for rate, least in zip(_rates_of(self.optimizer, len(self.min_lrs)), self.min_lrs, strict=True):
+        for rate, least in zip(self._rates, self.min_lrs, strict=True):
             smaller = rate * self.factor
             smaller = where(smaller > least, smaller, least)
             changes = reduces.logical_and(rate - smaller > self.eps)

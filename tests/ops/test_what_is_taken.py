@@ -90,6 +90,21 @@ def test_steps_give_tensors(compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
+def test_a_step_of_descent_gives_a_tensor(compiled: bool) -> None:
+    step = ops.SGD(weight_decay=1)
+    assert step.name == "SGD"
+
+    def update(p: Any, v: Any, stat: Any) -> Any:
+        return step(p, Tensor([1.0]), 0.25, v, 0.9, stat)
+
+    p, v, stat = (Parameter(Tensor([value]), name=name) for name, value in (("p", 1.0), ("v", 0.0), ("stat", 1.0)))
+    found = (weft.jit(update) if compiled else update)(p, v, stat)
+    assert type(found) is Tensor
+    assert found.asnumpy().tolist() == p.asnumpy().tolist() == [0.5]
+    assert (v.asnumpy().tolist(), stat.asnumpy().tolist()) == ([2.0], [0.0])
+
+
+@pytest.mark.parametrize("compiled", [False, True])
 def test_diagonals(compiled: bool) -> None:
     def call(x: Any) -> Any:
         made = ops.matrix_diag(x, k=1, padding_value=9.0)

@@ -17,9 +17,9 @@ def _number(value: float) -> Any:
 
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
-    "MomentumStep": [Sample((_P, _G, _number(0.1), _G, _number(0.9)), {"nesterov": True, "scale": 1.0})],
+    "MomentumStep": [Sample((_P, _G, _number(0.1), _G, _number(0.9)), {"use_nesterov": True, "gradient_scale": 1.0})],
     "AdamStep": [
-        Sample((_P, _G, _G, *map(_number, (0.5, 0.25, 0.1, 0.9, 0.75, 1e-1)), _G), {"nesterov": False}, vmap=False)
+        Sample((_P, _G, _G, *map(_number, (0.5, 0.25, 0.1, 0.9, 0.75, 1e-1)), _G), {"use_nesterov": False}, vmap=False)
     ],
     "AdamWeightDecayStep": [Sample((_P, _G, _G, *map(_number, (0.1, 0.9, 0.999, 1e-3, 0.01)), _G), vmap=False)],
     "AdagradStep": [Sample((_P, _G, _number(0.1), _G), {"update_slots": True}, vmap=False)],

@@ -66,8 +66,8 @@ class Adam(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)
         beta1, beta2, eps, nesterov = settings
         powers = [power.astype(p.dtype) for power in scalars]
         if len(state) == 2:
-            return adam_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)  # type: ignore[call-arg,misc]
-        return amsgrad_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)  # type: ignore[call-arg,misc]
+            return adam_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)
+        return amsgrad_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)
 
 
 class AdamWeightDecay(DeclaredOptimizer, shows=(", 0.1", "1.0", "p.value() < 1", "[ True]")):

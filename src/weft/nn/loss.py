@@ -364,7 +364,7 @@ class MultiClassDiceLoss(
         if ignore_indiex is not None:
             ints("MultiClassDiceLoss", ignore_indiex=ignore_indiex)
         if isinstance(activation, str):
-            activation = get_activation(activation.lower())
+            activation = get_activation(activation)
         if activation is not None and not isinstance(activation, Cell):
             raise TypeError("MultiClassDiceLoss: activation must be the name of one, or a Cell")
         self.weights = weights

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from weft.core import Tensor
-from weft.nn.cell import Cell
-from weft.nn.declared import Described
-from weft.ops._checks import lists, reals
+from weft.nn.declared import Shown
+from weft.ops._checks import floats, lists, positive_ints, reals
 from weft.ops.conv import conv2d
 from weft.ops.elementwise import log
 from weft.ops.images import unfold
@@ -21,51 +20,49 @@ from weft.ops.pool import avg_pool2d
 from weft.ops.reduce import reduce_mean
 
 
-class PSNR(Cell):
-    """The ratio of the largest square to the mean squared difference of two images, in decibels.
+class _Comparison(Shown):
+    """Base of what compares images.
 
     Args:
         max_val: the largest value of a pixel.
-
-    Example:
-        >>> import weft
-        >>> first, second = weft.ops.ones((1, 1, 2, 2)), weft.ops.zeros((1, 1, 2, 2))
-        >>> print(PSNR(max_val=1.0)(first, second))
-        [0.]
     """
 
     def __init__(self, max_val: Any = 1.0) -> None:
         super().__init__()
-        reals("PSNR", max_val=max_val)
-        if max_val <= 0:
-            raise ValueError(f"PSNR: max_val must be positive, not {max_val}")
-        self.max_val = max_val
+        self.max_val = self._positive("max_val", max_val)
+
+    def _positive(self, what: str, value: Any) -> Any:
+        name = type(self).__name__
+        reals(name, **{what: value})
+        if value <= 0:
+            raise ValueError(f"{name}: {what} must be positive, not {value}")
+        return value
+
+    def _check(self, img1: Tensor, img2: Tensor) -> None:
+        name = type(self).__name__
+        if img1.shape != img2.shape:
+            raise ValueError(f"{name}: the images have shapes {img1.shape} and {img2.shape}")
+        if img1.ndim != 4:
+            raise ValueError(f"{name}: images must have 4 dimensions (N, C, H, W), not shape {img1.shape}")
+
+
+class PSNR(_Comparison, shows=("PSNR()(Tensor([[[[1.0, 1.0]]]]), Tensor([[[[0.0, 0.0]]]]))", "[0.]")):
+    """The ratio of the largest square to the mean squared difference of two images, in decibels."""
 
     def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
-        if img1.shape != img2.shape:
-            raise ValueError(f"PSNR: the images have shapes {img1.shape} and {img2.shape}")
-        if img1.ndim != 4:
-            raise ValueError(f"PSNR: images must have 4 dimensions (N, C, H, W), not shape {img1.shape}")
+        self._check(img1, img2)
         error = reduce_mean(square(img1 - img2), (1, 2, 3))
         return log(self.max_val**2 / error) * (10 / math.log(10))
 
 
-def _checked_number(name: str, what: str, value: Any, kinds: tuple[type, ...], least: float | None = None) -> Any:
-    if isinstance(value, bool) or not isinstance(value, kinds):
-        raise TypeError(f"{name}: {what} must be {' or '.join(k.__name__ for k in kinds)}, not {type(value).__name__}")
-    number: Any = value
-    if least is not None and number <= least:
-        raise ValueError(f"{name}: {what} must be larger than {least}, not {value}")
-    return number
-
-
-class SSIM(Described, Cell):
+class SSIM(
+    _Comparison, shows=("SSIM(filter_size=2)(Tensor([[[[1.0, 2.0]] * 2]]), Tensor([[[[1.0, 2.0]] * 2]]))", "[1.]")
+):
     """How alike the structures of two images are: 1 where they are the same.
 
     Means and variances are those of windows, weighted as a normal distribution.
 
     Args:
-        max_val: the largest value of a pixel.
         filter_size: side of a window.
         filter_sigma: standard deviation of the weights.
         k1: steadies the comparison of means.
@@ -74,24 +71,18 @@ class SSIM(Described, Cell):
     Raises:
         TypeError: an argument is no number.
         ValueError: a number is not positive, or an image is smaller than a window (raised when called).
-
-    Example:
-        >>> import weft
-        >>> x = weft.ops.ones((1, 1, 16, 16))
-        >>> print(SSIM()(x, x))
-        [1.]
     """
 
     def __init__(
         self, max_val: float = 1.0, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03
     ) -> None:
-        super().__init__()
+        super().__init__(max_val)
         name = type(self).__name__
-        self.max_val = _checked_number(name, "max_val", max_val, (int, float), 0)
-        self.filter_size = _checked_number(name, "filter_size", filter_size, (int,), 0)
-        self.filter_sigma = _checked_number(name, "filter_sigma", filter_sigma, (float,), 0)
-        self.c1 = (_checked_number(name, "k1", k1, (float,)) * max_val) ** 2
-        self.c2 = (_checked_number(name, "k2", k2, (float,)) * max_val) ** 2
+        positive_ints(name, filter_size=filter_size)
+        floats(name, filter_sigma=filter_sigma, k1=k1, k2=k2)
+        self.filter_size = filter_size
+        self.filter_sigma = self._positive("filter_sigma", filter_sigma)
+        self.c1, self.c2 = (k1 * max_val) ** 2, (k2 * max_val) ** 2
         place = np.arange(filter_size) - (filter_size - 1) / 2
         weights = np.exp(-np.square(place) / (2 * filter_sigma**2))
         self._weights = np.outer(weights, weights) / weights.sum() ** 2
@@ -114,13 +105,10 @@ class SSIM(Described, Cell):
         return reduce_mean(luminance * structure, (1, 2, 3)), reduce_mean(structure, (1, 2, 3))
 
     def _check(self, img1: Tensor, img2: Tensor) -> None:
+        super()._check(img1, img2)
         name = type(self).__name__
-        if img1.shape != img2.shape:
-            raise ValueError(f"{name}: the images have shapes {img1.shape} and {img2.shape}")
         if img1.dtype != img2.dtype:
             raise TypeError(f"{name}: the images have element types {img1.dtype} and {img2.dtype}")
-        if img1.ndim != 4:
-            raise ValueError(f"{name}: images must have 4 dimensions (N, C, H, W), not shape {img1.shape}")
         if min(img1.shape[2:]) < self.filter_size:
             raise ValueError(f"{name}: images of {img1.shape[2:]} are smaller than a window of {self.filter_size}")
 
@@ -129,18 +117,14 @@ class SSIM(Described, Cell):
         return self._compared(img1, img2)[0]
 
 
-class MSSSIM(SSIM):
+class MSSSIM(
+    SSIM, shows=("MSSSIM(1.0, (0.5, 0.5), 2)(Tensor([[[[1.0] * 4] * 4]]), Tensor([[[[1.0] * 4] * 4]]))", "[1.]")
+):
     """`SSIM` at several sizes of the images, each half of the one before, weighted.
 
     Args:
         power_factors: the weights, the largest size first.
         filter_sigma: standard deviation of the weights of a window.
-
-    Example:
-        >>> import weft
-        >>> x = weft.ops.ones((1, 1, 32, 32))
-        >>> round(MSSSIM(power_factors=(0.5, 0.5))(x, x).item(), 4)
-        1.0
     """
 
     def __init__(
@@ -158,18 +142,22 @@ class MSSSIM(SSIM):
 
     def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
         found = []
-        for size in range(len(self.power_factors)):
+        for _ in self.power_factors:
+            if found:
+                img1, img2 = avg_pool2d(img1, 2, 2), avg_pool2d(img2, 2, 2)
             self._check(img1, img2)
             similarity, structure = self._compared(img1, img2)
-            found.append(similarity if size == len(self.power_factors) - 1 else structure)
-            if size < len(self.power_factors) - 1:
-                img1, img2 = avg_pool2d(img1, 2, 2), avg_pool2d(img2, 2, 2)
+            found.append(structure)
+        found[-1] = similarity  # that of the smallest size
         powers = Tensor(np.asarray(self.power_factors, found[0].dtype.np_dtype))
         # what is negative counts as 0, whose root has no slope
         return (stack(found, -1).clip(0.0, None) ** powers).prod(-1)
 
 
-class Unfold(Cell):
+class Unfold(
+    Shown,
+    shows=("Unfold([1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1])(Tensor([[[[1.0] * 5] * 4] * 3])).shape", "(1, 12, 3, 4)"),
+):
     """The patches of images, as channels.
 
     Args:
@@ -181,18 +169,12 @@ class Unfold(Cell):
     Raises:
         TypeError: an argument is no tuple or list.
         ValueError: an argument has not that form.
-
-    Example:
-        >>> import weft
-        >>> Unfold([1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1])(weft.ops.ones((1, 3, 4, 5))).shape
-        (1, 12, 3, 4)
     """
 
     def __init__(self, ksizes: Any, strides: Any, rates: Any, padding: str = "valid") -> None:
         super().__init__()
+        lists("Unfold", ksizes=ksizes, strides=strides, rates=rates)
         for what, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
-            if not isinstance(value, (tuple, list)):
-                raise TypeError(f"Unfold: {what} must be a tuple or list, not {type(value).__name__}")
             if len(value) != 4 or value[0] != 1 or value[3] != 1:
                 raise ValueError(f"Unfold: {what} must be [1, rows, columns, 1], not {value}")
             if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in value[1:3]):

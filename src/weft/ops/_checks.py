@@ -58,12 +58,31 @@ def float_tensors(name: str, /, **given: Any) -> None:
             raise TypeError(f"{name}: {what} must be a tensor of floats, not of {value.dtype}")
 
 
+def need_shape(name: str, layout: str, x: Any, /) -> None:
+    """Refuse what is no tensor, and one without the dimensions of a layout such as ``"(N, C, H, W)"``."""
+    tensors(name, **{"the input": x})
+    if x.ndim != layout.count(",") + 1:
+        raise ValueError(f"{name}: the input must have the shape {layout}, not {x.shape}")
+
+
 def one_of(name: str, choices: Collection[Any], /, **given: Any) -> None:
     """Refuse what is none of some values."""
     for what, value in given.items():
         if value not in choices:
             *others, last = [repr(each) for each in choices]
             raise ValueError(f"{name}: {what} must be {', '.join(others)} or {last}, not {value!r}")
+
+
+def only(name: str, wanted: Any, /, **given: Any) -> None:
+    """Refuse other values than the one that is supported."""
+    for what, value in given.items():
+        if value != wanted:
+            raise ValueError(f"{name}: {what} must be {wanted!r}, not {value!r}")
+
+
+def optional_tensors(name: str, /, **given: Any) -> None:
+    """Refuse what is neither a tensor nor None."""
+    tensors(name, **{what: value for what, value in given.items() if value is not None})
 
 
 def no_generator(name: str, generator: Any) -> None:

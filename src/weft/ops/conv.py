@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from weft._jax_compat import PRECISION_OF_CONVOLUTIONS
-from weft.core import Primitive, Tensor, apply, as_operator, described, operator_class, shows, told
+from weft.core import Primitive, Tensor, apply, described, operator_class, shows, told
 from weft.core.declare import freeze
-from weft.errors import NoTensor
+from weft.ops._checks import only, tensors
 from weft.ops._rules import promoted
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv3d_transpose", "conv_transpose1d", "conv_transpose2d"]
@@ -23,41 +23,30 @@ Sizes = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
 
 
-def _layout(rank: int, data_format: str) -> tuple[str, str, str]:
-    spatial = _SPATIAL[rank]
-    data = "N" + spatial + "C" if data_format.endswith("C") else "NC" + spatial
-    return data, "OI" + spatial, data
-
-
-def _convolution(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    *,
-    stride: tuple[int, ...],
-    padding: Pads | str,
-    dilation: tuple[int, ...],
-    groups: int,
-    data_format: str,
+def _convolved(
+    input: Any, weight: Any, bias: Any, stride: Sizes, *, padding: Any, groups: int, data_format: str, **holes: Sizes
 ) -> Any:
-    input, weight = promoted(input, weight)
+    """A convolution of JAX; `holes` are the distances of elements in the input or in the kernel."""
+    spatial = _SPATIAL[len(stride)]
+    last = data_format.endswith("C")
+    data = f"N{spatial}C" if last else f"NC{spatial}"
     out = jax.lax.conv_general_dilated(
         input,
         weight,
         stride,
         padding,
-        rhs_dilation=dilation,
-        dimension_numbers=_layout(len(stride), data_format),
+        dimension_numbers=(data, f"OI{spatial}", data),
         feature_group_count=groups,
         precision=PRECISION_OF_CONVOLUTIONS,
+        **holes,
     )
-    return out if bias is None else _with_bias(out, bias, data_format)
+    if bias is None:
+        return out
+    return out + bias.reshape(-1 if last else (-1, *[1] * len(stride))).astype(out.dtype)
 
 
-def _with_bias(out: Any, bias: Any, data_format: str) -> Any:
-    shape = [1] * out.ndim
-    shape[-1 if data_format.endswith("C") else 1] = -1
-    return out + bias.reshape(shape).astype(out.dtype)
+def _convolution(input: Any, weight: Any, bias: Any, *, dilation: Sizes, groups: int, **settings: Any) -> Any:
+    return _convolved(*promoted(input, weight), bias, rhs_dilation=dilation, groups=groups, **settings)
 
 
 CONVOLUTION = Primitive(
@@ -70,17 +59,16 @@ def _transposed(
     weight: Any,
     bias: Any,
     *,
-    stride: tuple[int, ...],
+    stride: Sizes,
     padding: Pads,
-    output_padding: tuple[int, ...],
-    dilation: tuple[int, ...],
+    output_padding: Sizes,
     groups: int,
+    dilation: Sizes,
 ) -> Any:
     """The gradient of a convolution with respect to its input; `weight` is (in, out / groups, *kernel)."""
     input, weight = promoted(input, weight)
     rank = len(stride)
-    channels_in, per_group = weight.shape[:2]
-    kernel = weight.shape[2:]
+    channels_in, per_group, *kernel = weight.shape
     # (in, out/groups, ...) -> (out, in/groups, ...), mirrored
     flipped = jnp.flip(weight, tuple(range(2, 2 + rank)))
     flipped = flipped.reshape((groups, channels_in // groups, per_group, *kernel))
@@ -89,18 +77,8 @@ def _transposed(
         (d * (k - 1) - low, d * (k - 1) - high + extra)
         for (low, high), k, d, extra in zip(padding, kernel, dilation, output_padding, strict=True)
     )
-    out = jax.lax.conv_general_dilated(
-        input,
-        flipped,
-        (1,) * rank,
-        pads,
-        lhs_dilation=stride,
-        rhs_dilation=dilation,
-        dimension_numbers=_layout(rank, "NCHW"),
-        feature_group_count=groups,
-        precision=PRECISION_OF_CONVOLUTIONS,
-    )
-    return out if bias is None else _with_bias(out, bias, "NCHW")
+    settings: dict[str, Any] = {"padding": pads, "groups": groups, "data_format": "NCHW"}
+    return _convolved(input, flipped, bias, (1,) * rank, lhs_dilation=stride, rhs_dilation=dilation, **settings)
 
 
 TRANSPOSED = Primitive(
@@ -165,19 +143,18 @@ def padding_of(name: str, pad_mode: str, padding: Any, rank: int) -> Pads | str:
     return tuple((p, p) for p in per_dimension(name, "padding", padding, rank, 0))
 
 
-def _check_shapes(name: str, input: Any, weight: Any, rank: int, groups: int, data_format: str) -> None:
-    for what, tensor in (("input", input), ("weight", weight)):
-        if not isinstance(tensor, Tensor):
-            raise NoTensor(f"{name}: {what} must be a Tensor, not {type(tensor).__name__}")
+def _check_ranks(name: str, rank: int, **given: Any) -> None:
+    tensors(name, **given)
+    for what, tensor in given.items():
         if tensor.ndim != rank + 2:
             raise ValueError(f"{name}: {what} must have {rank + 2} dimensions, not shape {tensor.shape}")
-    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
-        raise ValueError(f"{name}: groups must be a positive int, not {groups!r}")
-    channels = input.shape[-1 if data_format.endswith("C") else 1]
-    if weight.shape[1] * groups != channels or weight.shape[0] % groups:
+
+
+def _check_channels(name: str, input: Tensor, channels: int, weight: Tensor, groups: int, taken: int) -> None:
+    if taken != channels or weight.shape[0] % groups:
         raise ValueError(
             f"{name}: an input of shape {input.shape} has {channels} channels; a weight of shape {weight.shape} in "
-            f"{groups} group(s) takes {weight.shape[1] * groups}"
+            f"{groups} group(s) takes {taken}"
         )
 
 
@@ -195,7 +172,11 @@ def convolve(
     data_format: str = "NCHW",
 ) -> Tensor:
     """Convolve over `rank` dimensions; `name` is the operation that messages name."""
-    _check_shapes(name, input, weight, rank, groups, data_format)
+    _check_ranks(name, rank, input=input, weight=weight)
+    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+        raise ValueError(f"{name}: groups must be a positive int, not {groups!r}")
+    channels = input.shape[-1 if data_format.endswith("C") else 1]
+    _check_channels(name, input, channels, weight, groups, weight.shape[1] * groups)
     attrs = (
         per_dimension(name, "stride", stride, rank),
         padding_of(name, pad_mode, padding, rank),
@@ -276,14 +257,8 @@ def _conv_transpose(
     output_size: tuple[int, ...] | None = None,
 ) -> Tensor:
     """Transposed convolution; `output_size` (spatial) decides between the sizes that a stride leaves open."""
-    for what, tensor in (("input", input), ("weight", weight)):
-        if tensor.ndim != rank + 2:
-            raise ValueError(f"{name}: {what} must have {rank + 2} dimensions, not shape {tensor.shape}")
-    if input.shape[1] != weight.shape[0] or weight.shape[0] % groups:
-        raise ValueError(
-            f"{name}: an input of shape {input.shape} has {input.shape[1]} channels; a weight of shape {weight.shape} "
-            f"in {groups} group(s) takes {weight.shape[0]}"
-        )
+    _check_ranks(name, rank, input=input, weight=weight)
+    _check_channels(name, input, input.shape[1], weight, groups, weight.shape[0])
     steps = per_dimension(name, "stride", stride, rank)
     holes = per_dimension(name, "dilation", dilation, rank)
     extra = per_dimension(name, "output_padding", output_padding, rank, 0)
@@ -368,83 +343,6 @@ def conv_transpose1d(
     )
 
 
-@as_operator
-def Conv2D(
-    x: Tensor,
-    weight: Tensor,
-    *,
-    out_channel: int,
-    kernel_size: Any,
-    mode: int = 1,
-    pad_mode: str = "valid",
-    pad: Any = 0,
-    stride: Any = 1,
-    dilation: Any = 1,
-    group: int = 1,
-    data_format: str = "NCHW",
-) -> Tensor:
-    """Convolve over two dimensions: ``Conv2D(out_channel, kernel_size)(x, weight)``."""
-    _check_weight("Conv2D", weight, 0, out_channel, kernel_size, mode)
-    return convolve("Conv2D", 2, x, weight, None, stride, pad_mode, pad, dilation, group, data_format)
-
-
-def _check_weight(name: str, weight: Tensor, axis: int, out_channel: int, kernel_size: Any, mode: int) -> None:
-    if mode != 1:
-        raise ValueError(f"{name}: mode must be 1, not {mode!r}; use group=channels for a depthwise convolution")
-    kernel = per_dimension(name, "kernel_size", kernel_size, 2)
-    if weight.ndim != 4 or weight.shape[axis] != out_channel or weight.shape[2:] != kernel:
-        raise ValueError(
-            f"{name}: the weight has shape {weight.shape}; {out_channel} output channels and kernel size {kernel} "
-            "were announced"
-        )
-
-
-def _conv2d_transpose_operator(
-    dout: Tensor,
-    weight: Tensor,
-    input_size: Any,
-    *,
-    out_channel: int,
-    kernel_size: Any,
-    pad_mode: str,
-    pad: Any,
-    pad_list: Any,
-    mode: int,
-    stride: Any,
-    dilation: Any,
-    group: int,
-    data_format: str,
-) -> Tensor:
-    """The input gradient of a convolution: ``Conv2DTranspose(...)(dout, weight, input_size)``."""
-    if data_format != "NCHW":
-        raise ValueError(f"Conv2DTranspose: data_format must be 'NCHW', not {data_format!r}")
-    _check_weight("Conv2DTranspose", weight, 0, out_channel, kernel_size, mode)
-    size = tuple(freeze(input_size))
-    amount = pad if pad_list is None else pad_list
-    return _conv_transpose(
-        "Conv2DTranspose", 2, dout, weight, None, stride, pad_mode, amount, 0, group, dilation, size[2:]
-    )
-
-
-@as_operator
-def Conv3D(
-    x: Tensor,
-    weight: Tensor,
-    *,
-    out_channel: int,
-    kernel_size: Any,
-    mode: int = 1,
-    pad_mode: str = "valid",
-    pad: Any = 0,
-    stride: Any = 1,
-    dilation: Any = 1,
-    group: int = 1,
-    data_format: str = "NCDHW",
-) -> Tensor:
-    """Convolve over three dimensions: ``Conv3D(out_channel, kernel_size)(x, weight)``."""
-    return convolve("Conv3D", 3, x, weight, None, stride, pad_mode, pad, dilation, group)
-
-
 def conv3d_transpose(
     inputs: Tensor,
     weight: Tensor,
@@ -468,36 +366,90 @@ def conv3d_transpose(
     )
 
 
-@as_operator
-def Conv3DTranspose(
+# -- operator classes ------------------------------------------------------------------------------------------------
+
+
+def _check_weight(name: str, weight: Tensor, out_channel: int, kernel_size: Any, mode: int) -> None:
+    if mode != 1:
+        raise ValueError(f"{name}: mode must be 1, not {mode!r}; use group=channels for a depthwise convolution")
+    kernel = per_dimension(name, "kernel_size", kernel_size, 2)
+    if weight.ndim != 4 or weight.shape[0] != out_channel or weight.shape[2:] != kernel:
+        raise ValueError(
+            f"{name}: the weight has shape {weight.shape}; {out_channel} output channels and kernel size {kernel} "
+            "were announced"
+        )
+
+
+def _conv2d(x: Tensor, weight: Tensor, *, out_channel: int, kernel_size: Any, mode: int, **settings: Any) -> Tensor:
+    """Convolve over two dimensions: ``Conv2D(out_channel, kernel_size)(x, weight)``."""
+    _check_weight("Conv2D", weight, out_channel, kernel_size, mode)
+    return convolve("Conv2D", 2, x, weight, None, **settings)
+
+
+def _conv3d(
+    x: Tensor, weight: Tensor, *, out_channel: int, kernel_size: Any, mode: int, data_format: str, **settings: Any
+) -> Tensor:
+    """Convolve over three dimensions: ``Conv3D(out_channel, kernel_size)(x, weight)``."""
+    del out_channel, kernel_size, mode, data_format
+    return convolve("Conv3D", 3, x, weight, None, **settings)
+
+
+def _conv2d_transpose(
+    dout: Tensor,
+    weight: Tensor,
+    input_size: Any,
+    *,
+    out_channel: int,
+    kernel_size: Any,
+    pad_list: Any,
+    mode: int,
+    data_format: str,
+    **settings: Any,
+) -> Tensor:
+    """The input gradient of a convolution: ``Conv2DTranspose(...)(dout, weight, input_size)``."""
+    only("Conv2DTranspose", "NCHW", data_format=data_format)
+    _check_weight("Conv2DTranspose", weight, out_channel, kernel_size, mode)
+    if pad_list is not None:
+        settings["padding"] = pad_list
+    size = tuple(freeze(input_size))[2:]
+    return _conv_transpose("Conv2DTranspose", 2, dout, weight, None, output_padding=0, output_size=size, **settings)
+
+
+def _conv3d_transpose(
     dout: Tensor,
     weight: Tensor,
     *,
     in_channel: int,
     out_channel: int,
     kernel_size: Any,
-    mode: int = 1,
-    pad_mode: str = "valid",
-    pad: Any = 0,
-    stride: Any = 1,
-    dilation: Any = 1,
-    group: int = 1,
-    output_padding: Any = 0,
-    data_format: str = "NCDHW",
+    mode: int,
+    groups: int,
+    data_format: str,
+    **settings: Any,
 ) -> Tensor:
     """The input gradient of a convolution over three dimensions: ``Conv3DTranspose(...)(dout, weight)``."""
     name = "Conv3DTranspose"
     if mode != 1 or data_format != "NCDHW":
         raise ValueError(f"{name}: mode must be 1 and data_format 'NCDHW', not {mode!r} and {data_format!r}")
     kernel = per_dimension(name, "kernel_size", kernel_size, 3)
-    if weight.shape != (in_channel, out_channel // group, *kernel):
+    if weight.shape != (in_channel, out_channel // groups, *kernel):
         raise ValueError(
             f"{name}: the weight has shape {weight.shape}; {in_channel} and {out_channel} channels and kernel size "
             f"{kernel} were announced"
         )
-    return _conv_transpose(name, 3, dout, weight, None, stride, pad_mode, pad, output_padding, group, dilation)
+    return _conv_transpose(name, 3, dout, weight, None, groups=groups, **settings)
 
 
-_TRANSPOSE = "pad_mode='valid', pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1, data_format='NCHW'"
-operator_class("Conv2DTranspose", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
-operator_class("Conv2DBackpropInput", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
+_SETTINGS: Final = "out_channel, kernel_size, mode=1, pad_mode='valid', pad=0, stride=1, dilation=1, group=1"
+_TRANSPOSED: Final = (
+    "out_channel, kernel_size, pad_mode='valid', pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1, "
+    "data_format='NCHW'"
+)
+_RENAMED: Final = {"pad": "padding", "group": "groups"}
+operator_class("Conv2D", _conv2d, f"{_SETTINGS}, data_format='NCHW'", _RENAMED)
+operator_class("Conv3D", _conv3d, f"{_SETTINGS}, data_format='NCDHW'", _RENAMED)
+operator_class("Conv2DTranspose", _conv2d_transpose, _TRANSPOSED, _RENAMED)
+operator_class("Conv2DBackpropInput", _conv2d_transpose, _TRANSPOSED, _RENAMED)
+operator_class(
+    "Conv3DTranspose", _conv3d_transpose, f"in_channel, {_SETTINGS}, output_padding=0, data_format='NCDHW'", _RENAMED
+)

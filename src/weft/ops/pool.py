@@ -13,7 +13,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import Primitive, Tensor, apply, as_operator, shows, told
-from weft.ops._checks import tensors
+from weft.ops._checks import only, tensors
 from weft.ops.conv import Pads, Sizes, padding_of, per_dimension
 
 __all__ = [
@@ -239,10 +239,12 @@ def _settled(name: str, x: Tensor, given: _Windows, ceil_mode: bool) -> tuple[_W
     return given._replace(pads=tuple(grown)), tuple(plain)
 
 
-def _check_input(name: str, x: Any, rank: int, lower: bool = True) -> None:
+def check_input(name: str, x: Any, rank: int, lower: bool = True) -> None:
+    """Refuse what is no tensor with so many spatial dimensions; where `lower` says so, the batch may be missing."""
     tensors(name, x=x)
     if x.ndim != rank + 2 and not (lower and x.ndim == rank + 1):
-        raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {x.shape}")
+        wanted = f"{rank + 1} or {rank + 2}" if lower else f"{rank + 2}"
+        raise ValueError(f"{name}: the input must have {wanted} dimensions, not shape {x.shape}")
 
 
 def max_pool(
@@ -259,7 +261,7 @@ def max_pool(
     data_format: str = "NCHW",
 ) -> Any:
     """Maxima of windows over `rank` dimensions; `name` is the operation that messages name."""
-    _check_input(name, x, rank)
+    check_input(name, x, rank)
     kernel = per_dimension(name, "kernel_size", kernel_size, rank)
     steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
     holes = per_dimension(name, "dilation", dilation, rank)
@@ -282,7 +284,7 @@ def avg_pool(
     data_format: str = "NCHW",
 ) -> Tensor:
     """Means of windows over `rank` dimensions; `name` is the operation that messages name."""
-    _check_input(name, x, rank)
+    check_input(name, x, rank)
     kernel = per_dimension(name, "kernel_size", kernel_size, rank)
     steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
     given = _Windows(kernel, steps, padding_of(name, pad_mode, padding, rank), (1,) * rank, data_format)
@@ -405,7 +407,7 @@ def avg_pool3d(
 
 
 def _adaptive(name: str, rank: int, x: Tensor, output_size: Any) -> tuple[int, ...]:
-    _check_input(name, x, rank)
+    check_input(name, x, rank)
     sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * rank
     if len(sizes) != rank:
         raise ValueError(f"{name}: output_size must be an int or {rank} of them, not {output_size!r}")
@@ -464,7 +466,7 @@ def MaxPool(
     x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> Any:
     """Maxima of windows: ``MaxPool(kernel_size, strides, pad_mode)(x)``."""
-    _check_input("MaxPool", x, 2, lower=False)
+    check_input("MaxPool", x, 2, lower=False)
     return max_pool("MaxPool", 2, x, kernel_size, strides, pad_mode, 0, 1, False, False, data_format)
 
 
@@ -473,7 +475,7 @@ def AvgPool(
     x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> Tensor:
     """Means of windows: ``AvgPool(kernel_size, strides, pad_mode)(x)``."""
-    _check_input("AvgPool", x, 2, lower=False)
+    check_input("AvgPool", x, 2, lower=False)
     return avg_pool("AvgPool", 2, x, kernel_size, strides, pad_mode, 0, False, False, None, data_format)
 
 
@@ -482,8 +484,7 @@ def MaxPoolWithArgmax(
     x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> Any:
     """Maxima of windows and their positions in (C, H, W): ``MaxPoolWithArgmax(kernel_size, strides, pad_mode)(x)``."""
-    if data_format != "NCHW":
-        raise ValueError(f"MaxPoolWithArgmax: data_format must be 'NCHW', not {data_format!r}")
+    only("MaxPoolWithArgmax", "NCHW", data_format=data_format)
     values, positions = max_pool("MaxPoolWithArgmax", 2, x, kernel_size, strides, pad_mode, 0, 1, False, True)
     planes = np.arange(x.shape[1], dtype=np.int32).reshape((-1, 1, 1)) * (x.shape[2] * x.shape[3])
     return values, positions.astype(dtypes.int32) + Tensor(planes)
@@ -507,7 +508,7 @@ def MaxPool3D(
     data_format: str = "NCDHW",
 ) -> Any:
     """Maxima of windows: ``MaxPool3D(kernel_size, strides, pad_mode)(x)``."""
-    _only_ncdhw("MaxPool3D", data_format)
+    only("MaxPool3D", "NCDHW", data_format=data_format)
     mode = pad_mode.lower()
     return max_pool("MaxPool3D", 3, x, kernel_size, strides, mode, pad_list, 1, bool(ceil_mode), False)
 
@@ -526,13 +527,8 @@ def AvgPool3D(
     data_format: str = "NCDHW",
 ) -> Tensor:
     """Means of windows: ``AvgPool3D(kernel_size, strides, pad_mode)(x)``."""
-    _only_ncdhw("AvgPool3D", data_format)
+    only("AvgPool3D", "NCDHW", data_format=data_format)
     return avg_pool(
         "AvgPool3D", 3, x, kernel_size, strides, pad_mode.lower(), pad, ceil_mode, count_include_pad,
         divisor_override or None,
     )  # fmt: skip
-
-
-def _only_ncdhw(name: str, data_format: str) -> None:
-    if data_format != "NCDHW":
-        raise ValueError(f"{name}: data_format must be 'NCDHW', not {data_format!r}")

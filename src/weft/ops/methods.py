@@ -5,21 +5,20 @@ Declarations attach their own methods (`method=...`); this module attaches the r
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod as product
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+# modules of whose names `weft.ops` has a function
 import weft.ops.gather as gather
 import weft.ops.matmul as matmul
 import weft.ops.select as select
 import weft.ops.shape as shapes
 from weft import dtypes
-
-# modules of whose names `weft.ops` has a function
-from weft.core import Parameter, Tensor, add_method, choice, data_of, keeps, sharing, told, transparent
+from weft.core import Parameter, Tensor, add_method, choice, data_of, keeps, sharing, transparent
 from weft.core.lending import part
 from weft.errors import NoTensor
 from weft.ops import (
@@ -48,7 +47,6 @@ from weft.ops._rules import flat_numbers, numbers, one_axis, tensor
 
 _SAME: tuple[tuple[Any, str], ...] = (
     (binary, "addcdiv addcmul float_power squared_difference logaddexp logaddexp2 heaviside ldexp gcd lcm nextafter"),
-    (compare, "isclose"),
     (cumulative, "cummax cummin cumprod logcumsumexp diff"),
     (elementwise, "frac is_complex is_floating_point round sgn"),
     (gather, "gather_elements gather_nd index_add index_fill index_select scatter select_scatter slice_scatter"),
@@ -56,73 +54,20 @@ _SAME: tuple[tuple[Any, str], ...] = (
     (gather, "tensor_scatter_sub tensor_scatter_update diagonal_scatter"),
     (joining, "chunk split tensor_split unbind hsplit vsplit dsplit narrow"),
     (linalg, "logdet adjoint matrix_power cholesky_inverse cholesky_solve svd"),
-    (math, "div_no_nan fmod real_div positive"),
+    (math, "div_no_nan real_div positive"),
     (matmul, "addbmm addmm addmv addr baddbmm bmm matmul mm mv outer inner dot cross ger"),
     (random, "bernoulli multinomial"),
     (reduce, "amax amin aminmax ptp"),
     (select, "clamp masked_fill clip"),
     (shapes, "diag diag_embed expand_as expand_dims flip fliplr flipud moveaxis movedim repeat_interleave"),
     (shapes, "roll rot90 squeeze swapaxes swapdims t tril triu unsqueeze ravel"),
-    (sorting, "argwhere bincount bucketize histc masked_scatter masked_select msort topk kthvalue"),
+    (sorting, "argwhere bincount bucketize histc masked_scatter masked_select msort topk"),
     (sorting, "unique unique_consecutive nonzero mode kthvalue"),
     (statistics, "count_nonzero median nanmean nanmedian nanquantile nansum norm quantile"),
 )
 
 
-def _attach_same() -> None:
-    for module, names in _SAME:
-        for name in names.split():
-            if name not in Tensor.__dict__:
-                function = getattr(module, name)
-                add_method(name, function if hasattr(function, "primitive") else refusing(function, __name__))
-
-
-# -- reductions ----------------------------------------------------------------------------------------------------
-
-
-def _method_sum(
-    self: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    *,
-    dim: Any = None,
-    keepdim: bool = False,
-) -> Any:
-    """Sum over axes; see `ops.sum`; ``x.sum(axis, dtype, keepdims)`` or ``x.sum(dim, keepdim)``."""
-    if isinstance(dtype, builtins.bool):
-        dtype, keepdim = None, dtype
-    total = reduce.sum(self, axis if dim is None else dim, keepdims or keepdim, dtype=dtype)
-    return total if initial is None else total + initial
-
-
-def _method_prod(
-    self: Any,
-    axis: Any = None,
-    keep_dims: bool = False,
-    dtype: Any = None,
-    *,
-    keepdims: bool = False,
-    dim: Any = None,
-    keepdim: bool = False,
-) -> Any:
-    """Product over axes; see `ops.prod`."""
-    return reduce.prod(self, axis if dim is None else dim, keep_dims or keepdims or keepdim, dtype)
-
-
-def _method_mean(
-    self: Any,
-    axis: Any = None,
-    keep_dims: bool = False,
-    *,
-    keepdims: bool = False,
-    dtype: Any = None,
-    dim: Any = None,
-    keepdim: bool = False,
-) -> Any:
-    """Mean over axes; see `ops.mean`."""
-    return reduce.mean_ext(self, axis if dim is None else dim, keep_dims or keepdims or keepdim, dtype=dtype)
+# -- forms that several methods share ----------------------------------------------------------------------------------
 
 
 def _truth(name: str) -> Any:
@@ -141,9 +86,6 @@ def _truth(name: str) -> Any:
 
     method.__doc__ = f"Whether {name} of the elements are true, over axes; see `ops.{name}`."
     return method
-
-
-_method_all, _method_any = _truth("all"), _truth("any")
 
 
 def _extreme(name: str) -> Any:
@@ -174,7 +116,6 @@ def _extreme(name: str) -> Any:
             return both(self, axis, kept, initial=initial, where=None if where is True else where)
         return value(self, axis, kept and axis is not None, initial=initial, where=where)
 
-    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = (
         f"The {name}imum over axes: ``x.{name}()``, ``x.{name}(axis=0)``; values and int64 positions along an axis: "
         f"``x.{name}(0)``, ``x.{name}(dim=0)``, ``x.{name}(axis=0, return_indices=True)``."
@@ -182,65 +123,12 @@ def _extreme(name: str) -> Any:
     return method
 
 
-_method_max, _method_min = _extreme("max"), _extreme("min")
+def _caster(dtype: Any) -> Any:
+    def convert(self: Any) -> Any:
+        return state.cast(self, dtype)
 
-
-def _position(name: str, sentence: str) -> Any:
-    function = getattr(reduce, name)
-
-    def method(self: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False) -> Any:
-        return function(self, axis if dim is None else dim, keepdims or keepdim)
-
-    return told(method, name, f"{sentence}; see `ops.{name}`.")
-
-
-_method_argmax = _position("argmax", "Position of the largest element")
-_method_argmin = _position("argmin", "Position of the smallest element")
-
-
-def _method_diagonal(
-    self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dim1: Any = None, dim2: Any = None
-) -> Any:
-    """The elements of a diagonal; see `ops.diagonal`."""
-    return shapes.diagonal(self, offset, axis1 if dim1 is None else dim1, axis2 if dim2 is None else dim2)
-
-
-def _method_trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum of a diagonal; of integers, int64; of bools, whether any is true."""
-    if self.dtype is dtypes.bool_ and dtype is None:
-        return reduce.any(shapes.diagonal(self, offset, axis1, axis2), -1)
-    return reduce.sum(shapes.diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
-
-
-def _method_logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
-    """Logarithm of the sum of exponentials over axes; see `ops.logsumexp`."""
-    return statistics.logsumexp(self, dim, keepdim)
-
-
-def _spread(name: str, sentence: str) -> Any:
-    function = getattr(statistics, name)
-
-    def method(
-        self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
-    ) -> Any:
-        return function(self, axis if dim is None else dim, ddof, keepdims or keepdim)
-
-    return told(method, name, f"{sentence}; see `ops.{name}`.")
-
-
-_method_std = _spread("std", "Standard deviation over axes")
-_method_var = _spread("var", "Variance over axes")
-
-
-def _method_cumsum(self: Any, axis: Any = None, dtype: Any = None, *, dim: Any = None) -> Any:
-    """Running sum along an axis; without one, of the flattened tensor. Bools and 8 and 16 bits give int32."""
-    axis = axis if dim is None else dim
-    if dtype is None and self.dtype.category < 2 and self.dtype.itemsize < 4:
-        dtype = dtypes.int32
-    return cumulative.cumsum(shapes.ravel(self), 0, dtype) if axis is None else cumulative.cumsum(self, axis, dtype)
-
-
-# -- shapes --------------------------------------------------------------------------------------------------------
+    convert.__doc__ = f"Convert to {dtype}."
+    return convert
 
 
 def _some(name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -250,160 +138,378 @@ def _some(name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
     return given
 
 
-def _method_reshape(self: Any, *shape: Any) -> Any:
-    """The same elements in another shape: ``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
-    return shapes.reshape(self, flat_numbers(_some("reshape", shape)))
+def _scaled(x: Any, alpha: Any) -> Any:
+    return x if alpha == 1 else math.mul(tensor(x), alpha)
 
 
-def _method_view_as(self: Any, other: Any) -> Any:
-    """The same elements in the shape of another tensor."""
-    if not isinstance(other, Tensor):
-        raise NoTensor(f"view_as() takes a tensor, not {type(other).__name__}")
-    return shapes.reshape(self, other.shape)
+class _Methods:
+    """Methods of a form of their own, each attached to `Tensor` under its name."""
 
+    # -- reductions
 
-def _method_transpose(self: Any, *axes: Any) -> Any:
-    """Permute the dimensions; without arguments reverse them."""
-    if not axes or axes == (None,):
-        return shapes.transpose(self, tuple(reversed(builtins.range(self.ndim))))
-    return shapes.transpose(self, flat_numbers(axes))
+    def sum(
+        self: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        *,
+        dim: Any = None,
+        keepdim: bool = False,
+    ) -> Any:
+        """Sum over axes; see `ops.sum`; ``x.sum(axis, dtype, keepdims)`` or ``x.sum(dim, keepdim)``."""
+        if isinstance(dtype, bool):
+            dtype, keepdim = None, dtype
+        total = reduce.sum(self, axis if dim is None else dim, keepdims or keepdim, dtype=dtype)
+        return total if initial is None else total + initial
 
+    def prod(
+        self: Any,
+        axis: Any = None,
+        keep_dims: bool = False,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        dim: Any = None,
+        keepdim: bool = False,
+    ) -> Any:
+        """Product over axes; see `ops.prod`."""
+        return reduce.prod(self, axis if dim is None else dim, keep_dims or keepdims or keepdim, dtype)
 
-def _method_flatten(self: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Join several dimensions into one; all of them by default."""
-    return shapes.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+    def mean(
+        self: Any,
+        axis: Any = None,
+        keep_dims: bool = False,
+        *,
+        keepdims: bool = False,
+        dtype: Any = None,
+        dim: Any = None,
+        keepdim: bool = False,
+    ) -> Any:
+        """Mean over axes; see `ops.mean`."""
+        return reduce.mean_ext(self, axis if dim is None else dim, keep_dims or keepdims or keepdim, dtype=dtype)
 
+    all, any = _truth("all"), _truth("any")
+    max, min = _extreme("max"), _extreme("min")
 
-def _method_broadcast_to(self: Any, *shape: Any) -> Any:
-    """Repeat a tensor to a larger shape; see `ops.broadcast_to`."""
-    return shapes.broadcast_to(self, flat_numbers(_some("broadcast_to", shape)))
+    def argmax(self: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False) -> Any:
+        """Position of the largest element; see `ops.argmax`."""
+        return reduce.argmax(self, axis if dim is None else dim, keepdims or keepdim)
 
+    def argmin(self: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False) -> Any:
+        """Position of the smallest element; see `ops.argmin`."""
+        return reduce.argmin(self, axis if dim is None else dim, keepdims or keepdim)
 
-def _method_expand(self: Any, *size: Any) -> Any:
-    """Repeat dimensions of size 1 to a larger shape; -1 keeps a dimension."""
-    return shapes.broadcast_to(self, flat_numbers(_some("expand", size)))
+    def diagonal(
+        self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dim1: Any = None, dim2: Any = None
+    ) -> Any:
+        """The elements of a diagonal; see `ops.diagonal`."""
+        return shapes.diagonal(self, offset, axis1 if dim1 is None else dim1, axis2 if dim2 is None else dim2)
 
+    def trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+        """The sum of a diagonal; of integers, int64; of bools, whether any is true."""
+        if self.dtype is dtypes.bool_ and dtype is None:
+            return reduce.any(shapes.diagonal(self, offset, axis1, axis2), -1)
+        return reduce.sum(shapes.diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
 
-def _method_tile(self: Any, *dims: Any) -> Any:
-    """Repeat the whole tensor along its dimensions; see `ops.tile`."""
-    return shapes.tile(self, flat_numbers(_some("tile", dims)))
+    def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
+        """Logarithm of the sum of exponentials over axes; see `ops.logsumexp`."""
+        return statistics.logsumexp(self, dim, keepdim)
 
+    def std(
+        self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+    ) -> Any:
+        """Standard deviation over axes; see `ops.std`."""
+        return statistics.std(self, axis if dim is None else dim, ddof, keepdims or keepdim)
 
-def _method_repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
-    """Repeat each element, along an axis or of the flattened tensor (as NumPy)."""
-    return shapes.repeat_interleave(self, repeats, axis)
+    def var(
+        self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+    ) -> Any:
+        """Variance over axes; see `ops.var`."""
+        return statistics.var(self, axis if dim is None else dim, ddof, keepdims or keepdim)
 
+    def cumsum(self: Any, axis: Any = None, dtype: Any = None, *, dim: Any = None) -> Any:
+        """Running sum along an axis; without one, of the flattened tensor. Bools and 8 and 16 bits give int32."""
+        axis = axis if dim is None else dim
+        if dtype is None and self.dtype.category < 2 and self.dtype.itemsize < 4:
+            dtype = dtypes.int32
+        return cumulative.cumsum(shapes.ravel(self), 0, dtype) if axis is None else cumulative.cumsum(self, axis, dtype)
 
-def _method_resize(self: Any, *new_shape: Any) -> Any:
-    """The elements in another shape, cut off or filled with zeros."""
-    wanted = flat_numbers(new_shape)
-    count = int(np.prod(wanted, dtype=np.int64))
-    flat = shapes.ravel(self)
-    if count > self.size:
-        flat = joining.zero_pad(flat, (0,), (count - self.size,))
-    return shapes.reshape(flat[:count], wanted)
+    # -- shapes
 
+    def reshape(self: Any, *shape: Any) -> Any:
+        """The same elements in another shape: ``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
+        return shapes.reshape(self, flat_numbers(_some("reshape", shape)))
 
-def _method_unfold(self: Any, *args: Any, **named: Any) -> Any:
-    """``x.unfold(dimension, size, step)``: windows of an axis as a new last dimension;
-    ``x.unfold(kernel_size, dilation=1, padding=0, stride=1)``: patches of images, see `ops.unfold`.
-    """
-    windows = len(args) == 3 and not named and all(isinstance(each, int) for each in args)
-    if windows or not {"dimension", "size", "step"}.isdisjoint(named):
-        return joining.unfold_windows(self, *args, **named)
-    return images.unfold(self, *args, **named)
+    def view_as(self: Any, other: Any) -> Any:
+        """The same elements in the shape of another tensor."""
+        if not isinstance(other, Tensor):
+            raise NoTensor(f"view_as() takes a tensor, not {type(other).__name__}")
+        return shapes.reshape(self, other.shape)
 
+    def transpose(self: Any, *axes: Any) -> Any:
+        """Permute the dimensions; without arguments reverse them."""
+        if not axes or axes == (None,):
+            return shapes.transpose(self, tuple(reversed(range(self.ndim))))
+        return shapes.transpose(self, flat_numbers(axes))
 
-# -- types -------------------------------------------------------------------------------------------------------
+    def flatten(self: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = -1) -> Any:
+        """Join several dimensions into one; all of them by default."""
+        return shapes.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
 
+    def broadcast_to(self: Any, *shape: Any) -> Any:
+        """Repeat a tensor to a larger shape; see `ops.broadcast_to`."""
+        return shapes.broadcast_to(self, flat_numbers(_some("broadcast_to", shape)))
 
-def _method_astype(self: Any, dtype: Any, copy: bool = True) -> Any:
-    """Convert to an element type; see `ops.cast`. Python's ``float`` is float64."""
-    return state.cast(self, dtypes.float64 if dtype is builtins.float else dtype)
+    def expand(self: Any, *size: Any) -> Any:
+        """Repeat dimensions of size 1 to a larger shape; -1 keeps a dimension."""
+        return shapes.broadcast_to(self, flat_numbers(_some("expand", size)))
 
+    def tile(self: Any, *dims: Any) -> Any:
+        """Repeat the whole tensor along its dimensions; see `ops.tile`."""
+        return shapes.tile(self, flat_numbers(_some("tile", dims)))
 
-def _method_type_as(self: Any, other: Any) -> Any:
-    """Convert to the element type of another tensor."""
-    return state.cast(self, other.dtype)
+    def repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
+        """Repeat each element, along an axis or of the flattened tensor (as NumPy)."""
+        return shapes.repeat_interleave(self, repeats, axis)
 
+    def resize(self: Any, *new_shape: Any) -> Any:
+        """The elements in another shape, cut off or filled with zeros."""
+        wanted = flat_numbers(new_shape)
+        count = int(np.prod(wanted, dtype=np.int64))
+        flat = shapes.ravel(self)
+        if count > self.size:
+            flat = joining.zero_pad(flat, (0,), (count - self.size,))
+        return shapes.reshape(flat[:count], wanted)
 
-def _method_to(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Convert to an element type (or to that of another tensor); a device is accepted and ignored."""
-    wanted = kwargs.get("dtype")
-    for arg in args:
-        if isinstance(arg, Tensor):
-            wanted = arg.dtype
-        elif not isinstance(arg, (str, bool)) or arg in ("float32", "float16", "int32", "int64"):
-            wanted = arg
-    return self if wanted is None else state.cast(self, wanted)
+    def unfold(self: Any, *args: Any, **named: Any) -> Any:
+        """``x.unfold(dimension, size, step)``: windows of an axis as a new last dimension;
+        ``x.unfold(kernel_size, dilation=1, padding=0, stride=1)``: patches of images, see `ops.unfold`.
+        """
+        windows = len(args) == 3 and not named and all(isinstance(each, int) for each in args)
+        if windows or not {"dimension", "size", "step"}.isdisjoint(named):
+            return joining.unfold_windows(self, *args, **named)
+        return images.unfold(self, *args, **named)
 
+    # -- types
 
-def _caster(name: str, dtype: Any) -> Any:
-    def convert(self: Any) -> Any:
-        return state.cast(self, dtype)
+    def astype(self: Any, dtype: Any, copy: bool = True) -> Any:
+        """Convert to an element type; see `ops.cast`. Python's ``float`` is float64."""
+        return state.cast(self, dtypes.float64 if dtype is float else dtype)
 
-    convert.__name__ = name
-    convert.__qualname__ = f"Tensor.{name}"
-    convert.__doc__ = f"Convert to {dtype}."
-    return convert
+    def type_as(self: Any, other: Any) -> Any:
+        """Convert to the element type of another tensor."""
+        return state.cast(self, other.dtype)
 
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Convert to an element type (or to that of another tensor); a device is accepted and ignored."""
+        wanted = kwargs.get("dtype")
+        for arg in args:
+            if isinstance(arg, Tensor):
+                wanted = arg.dtype
+            elif not isinstance(arg, (str, bool)) or arg in ("float32", "float16", "int32", "int64"):
+                wanted = arg
+        return self if wanted is None else state.cast(self, wanted)
 
-# -- copies and writes -------------------------------------------------------------------------------------------
+    # -- copies and writes
 
+    def copy(self: Any) -> Any:
+        """A tensor of the same elements that later writes to this one do not change."""
+        return state.deepcopy(self)
 
-def _method_copy(self: Any) -> Any:
-    """A tensor of the same elements that later writes to this one do not change."""
-    return state.deepcopy(self)
+    @keeps
+    def __deepcopy__(self: Any, memodict: Any) -> Any:
+        """The same for `copy.deepcopy`, through which gradients flow as through `copy`."""
+        del memodict
+        return state.deepcopy(self)
 
+    def value(self: Any) -> Any:
+        """The current value as a plain tensor."""
+        return state.current_value(self)
 
-@keeps
-def _method___deepcopy__(self: Any, memodict: Any) -> Any:
-    """The same for `copy.deepcopy`, through which gradients flow as through `copy`."""
-    del memodict
-    return state.deepcopy(self)
+    def assign_value(self: Any, value: Any) -> Any:
+        """Take the value of another tensor."""
+        new = state.current_value(tensor(value))
+        part(self)
+        return self.rebind(new)
 
+    def set_data(self: Any, data: Any) -> Any:
+        """Take the value of another tensor."""
+        return _Methods.assign_value(self, data)
 
-def _method_value(self: Any) -> Any:
-    """The current value as a plain tensor."""
-    return state.current_value(self)
+    def fill(self: Any, value: Any) -> Any:
+        """A tensor of this shape and element type filled with a number."""
+        return create.full(self.shape, value, dtype=self.dtype)
 
-
-def _method_assign_value(self: Any, value: Any) -> Any:
-    """Take the value of another tensor."""
-    new = state.current_value(tensor(value))
-    part(self)
-    return self.rebind(new)
-
-
-def _method_set_data(self: Any, data: Any) -> Any:
-    """Take the value of another tensor."""
-    return _method_assign_value(self, data)
-
-
-def _method_fill(self: Any, value: Any) -> Any:
-    """A tensor of this shape and element type filled with a number."""
-    return create.full(self.shape, value, dtype=self.dtype)
-
-
-def _method_itemset(self: Any, *args: Any) -> Any:
-    """A copy with another value of one element: ``x.itemset(value)`` or ``x.itemset(index, value)``."""
-    found = self.copy()
-    if len(args) == 1:
-        if self.size != 1:
-            raise IndexError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
-        found[(0,) * self.ndim] = args[0]
+    def itemset(self: Any, *args: Any) -> Any:
+        """A copy with another value of one element: ``x.itemset(value)`` or ``x.itemset(index, value)``."""
+        found = self.copy()
+        if len(args) == 1:
+            if self.size != 1:
+                raise IndexError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
+            found[(0,) * self.ndim] = args[0]
+            return found
+        index, value = args
+        if isinstance(index, tuple):
+            found[index] = value
+        else:
+            if not -self.size <= index < self.size:
+                raise IndexError(f"itemset: index {index} is out of bounds for a tensor of {self.size} elements")
+            found[np.unravel_index(index % self.size, self.shape)] = value
         return found
-    index, value = args
-    if isinstance(index, tuple):
-        found[index] = value
-    else:
-        if not -self.size <= index < self.size:
-            raise IndexError(f"itemset: index {index} is out of bounds for a tensor of {self.size} elements")
-        found[np.unravel_index(index % self.size, self.shape)] = value
-    return found
+
+    def add(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+        return math.add(self, _scaled(other, alpha))
+
+    def sub(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+        return math.sub(self, _scaled(other, alpha))
+
+    @transparent
+    def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+        """Whether all elements are close, as a bool."""
+        return compare.allclose(self, other, rtol, atol, equal_nan).item()
+
+    # -- choosing
+
+    def where(self: Any, condition: Any, y: Any) -> Any:
+        """These elements where the condition holds, else those of `y`."""
+        return select.where(condition, self, y)
+
+    def select(self: Any, *args: Any) -> Any:
+        """``x.select(condition, y)``: elements by a condition; ``x.select(axis, index)``: one slice along an axis."""
+        if len(args) != 2:
+            raise TypeError(
+                f"select() takes a condition and a tensor, or an axis and an index, not {len(args)} arguments"
+            )
+        first, second = args
+        if isinstance(first, Tensor):
+            return select.where(first, self, second)
+        axis = one_axis("select", first, self.ndim)
+        return self[(slice(None),) * axis + (second,)]
+
+    def choose(self: Any, choices: Any, mode: str = "clip") -> Any:
+        """For each position the element of the tensor that this integer tensor names."""
+        return select.choose(self.clip(0, len(choices) - 1) if mode == "clip" else self % len(choices), choices)
+
+    def sort(self: Any, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Any:
+        """The elements in ascending order along an axis, and their positions; see `ops.sort`."""
+        return sorting.sort(self, axis if dim is None else dim, descending)
+
+    def argsort(self: Any, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Any:
+        """The positions of the elements in ascending order; see `ops.argsort`."""
+        return sorting.argsort(self, axis if dim is None else dim, descending)
+
+    def searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        """Where values would be inserted into this sorted tensor, as int32."""
+        one_of("searchsorted", ("left", "right"), side=side)
+        ordered = self if sorter is None else gather.gather(self, sorter, 0)
+        return sorting.searchsorted(ordered, v, out_int32=True, right=side == "right")
+
+    def gather(self: Any, input_indices: Any = None, axis: Any = None, batch_dims: int = 0, **named: Any) -> Any:
+        """``x.gather(indices, axis)``: slices; ``x.gather(dim, index)``: single elements, see `ops.gather_elements`."""
+        dim, index = named.pop("dim", input_indices), named.pop("index", axis)
+        if named:
+            raise TypeError(f"gather() got an unexpected keyword argument {next(iter(named))!r}")
+        if isinstance(index, Tensor) and not isinstance(dim, Tensor):
+            return gather.gather_elements(self, dim, index)
+        return gather.gather(self, input_indices, axis, batch_dims)
+
+    # -- new tensors
+
+    def new_zeros(self: Any, size: Any, dtype: Any = None) -> Any:
+        """Zeros of another shape and this element type."""
+        return create.zeros(numbers(size), self.dtype if dtype is None else dtype)
+
+    def new_ones(self: Any, size: Any, dtype: Any = None) -> Any:
+        """Ones of another shape and this element type."""
+        return create.ones(numbers(size), self.dtype if dtype is None else dtype)
+
+    def new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
+        """One number in another shape and this element type."""
+        return create.full(size, fill_value, dtype=self.dtype if dtype is None else dtype)
+
+    def new_tensor(self: Any, data: Any, *, dtype: Any = None) -> Any:
+        """A tensor of other data and this element type."""
+        return Tensor(data, self.dtype if dtype is None else dtype)
+
+    # -- facts
+
+    def dim(self: Any) -> int:
+        """Number of dimensions."""
+        return int(self.ndim)
+
+    def numel(self: Any) -> int:
+        """Number of elements."""
+        return int(self.size)
+
+    def stride(self: Any, dim: int | None = None) -> Any:
+        """Elements from one position of an axis to the next; of all axes, as a list, without an axis."""
+        steps = [product(self.shape[at + 1 :]) for at in range(self.ndim)]
+        return steps if dim is None else steps[one_axis("stride", dim, self.ndim)]
+
+    def storage_offset(self: Any) -> int:
+        """The first element's place among those that the tensor has: 0."""
+        return 0
+
+    def init_data(self: Any, *_: Any, **__: Any) -> Any:
+        """The tensor itself, which has its elements from the beginning."""
+        return self
+
+    def is_contiguous(self: Any) -> bool:
+        """Whether the elements lie in order, one after the other; those of a view may lie otherwise in its base."""
+        return sharing.is_contiguous(self)
+
+    def contiguous(self: Any) -> Any:
+        """The tensor itself if it is contiguous, else a copy."""
+        return self if sharing.is_contiguous(self) else state.deepcopy(self)
+
+    def is_signed(self: Any) -> bool:
+        """Whether the element type has negative values."""
+        return bool(self.dtype.is_signed)
+
+    def detach(self: Any) -> Any:
+        """A view of all elements that is a constant for every gradient."""
+        return sharing.share(state.stop_gradient(self), self, ("detach", None, ()))
+
+    def data_sync(self: Any, need_wait: bool = True) -> None:
+        """Wait until the value is computed."""
+        if need_wait and not self.is_symbolic:
+            data_of(self).block_until_ready()
+
+    # -- operators that are no declarations
+
+    def __divmod__(self: Any, other: Any) -> Any:
+        return math.floor_div(self, other), math.floor_mod(self, other)
+
+    def __rdivmod__(self: Any, other: Any) -> Any:
+        return math.floor_div(other, self), math.floor_mod(other, self)
+
+    def __invert__(self: Any) -> Any:
+        return logic.logical_not(self.astype(dtypes.bool_))
+
+    def __round__(self: Any, ndigits: int | None = None) -> Any:
+        return elementwise.round(self, decimals=ndigits or 0)
+
+    # -- properties
+
+    T = property(lambda self: shapes.transpose(self, tuple(reversed(range(self.ndim)))), doc="All axes reversed.")
+    mT = property(lambda self: shapes.swapaxes(self, -1, -2), doc="Transpose of the last two axes.")
+    H = property(linalg.adjoint, doc="Conjugate transpose of the last two axes.")
+    has_init = property(
+        lambda self: False, doc="Whether an initializer waits: never, elements are there from the beginning."
+    )
+    init = property(lambda self: None, doc="The initializer that waits: none.")
+
+    @property
+    def device(self: Any) -> str:
+        """Kind of device that holds the values: CPU, GPU or TPU."""
+        return "CPU" if self.is_symbolic else str(next(iter(data_of(self).devices())).platform).upper()
 
 
-def in_place(name: str, function: Any) -> Any:
+# -- methods that write ------------------------------------------------------------------------------------------------
+
+
+def _in_place(name: str, function: Any) -> Any:
     """A method that writes what a function makes of the tensor, and returns the tensor."""
 
     def write(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -412,54 +518,8 @@ def in_place(name: str, function: Any) -> Any:
             raise ValueError(f"{name}: the result has shape {result.shape}, which does not fit into shape {self.shape}")
         return self.rebind(state.current_value(state.cast(result, self.dtype)))
 
-    write.__name__ = name
-    write.__qualname__ = f"Tensor.{name}"
     write.__doc__ = f"Replace the tensor's value by ``{name.rstrip('_')}`` of it; returns the tensor."
     return write
-
-
-def _copied(self: Any, source: Any) -> Any:
-    return shapes.broadcast_to(tensor(source), self.shape)
-
-
-def _zeroed(self: Any) -> Any:
-    return shapes.zeros_of(self)
-
-
-def _add_scaled(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return math.add(self, other if alpha == 1 else math.mul(tensor(other), alpha))
-
-
-def _sub_scaled(self: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return math.sub(self, other if alpha == 1 else math.mul(tensor(other), alpha))
-
-
-_method_add, _method_sub = _add_scaled, _sub_scaled
-_IN_PLACE = {
-    "abs_": elementwise.abs,
-    "add_": _add_scaled,
-    "ceil_": elementwise.ceil,
-    "clamp_": select.clamp,
-    "copy_": _copied,
-    "div_": math.div,
-    "exp_": elementwise.exp,
-    "fill_": _method_fill,
-    "floor_": elementwise.floor,
-    "log_": elementwise.log,
-    "masked_fill_": select.masked_fill,
-    "mul_": math.mul,
-    "neg_": math.neg,
-    "pow_": math.pow,
-    "sqrt_": elementwise.sqrt,
-    "sub_": _sub_scaled,
-    "zero_": _zeroed,
-    "index_fill_": gather.index_fill,
-    "masked_scatter_": sorting.masked_scatter,
-    "scatter_": gather.scatter,
-    "square_": math.square,
-}
-#: methods of which each has one that writes, under its name with an underscore
-_WRITTEN = "sigmoid tanh relu floor_divide remainder round trunc sin cos rsqrt reciprocal erf"
 
 
 def _by_method(name: str) -> Any:
@@ -469,191 +529,50 @@ def _by_method(name: str) -> Any:
     return compute
 
 
-def _index_added(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    return gather.index_add(self, index, source if alpha == 1 else math.mul(tensor(source), alpha), dim)
+class _Written:
+    """What methods give the tensor as its value, each under the name of the method."""
 
+    add_, sub_, fill_ = _Methods.add, _Methods.sub, _Methods.fill
 
-def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    if not isinstance(indices, (tuple, list)):
-        raise TypeError(f"index_put_: indices must be a tuple or list of tensors, not {type(indices).__name__}")
-    return indexing.updated(self, tuple(indices), values, accumulate)
+    def copy_(self: Any, source: Any) -> Any:
+        return shapes.broadcast_to(tensor(source), self.shape)
 
+    def zero_(self: Any) -> Any:
+        return shapes.zeros_of(self)
 
-def _random_in_place(self: Any, from_: int = 0, to: int | None = None) -> Any:
-    return random.randint(from_, 2**24 if to is None else to, self.shape, dtype=self.dtype)
+    def index_add_(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+        return gather.index_add(self, index, _scaled(source, alpha), dim)
 
+    def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+        if not isinstance(indices, (tuple, list)):
+            raise TypeError(f"index_put_: indices must be a tuple or list of tensors, not {type(indices).__name__}")
+        return indexing.updated(self, tuple(indices), values, accumulate)
 
-def _bernoulli_in_place(self: Any, p: Any = 0.5) -> Any:
-    return random.bernoulli(self, p)
+    def random_(self: Any, from_: int = 0, to: int | None = None) -> Any:
+        return random.randint(from_, 2**24 if to is None else to, self.shape, dtype=self.dtype)
 
+    def bernoulli_(self: Any, p: Any = 0.5) -> Any:
+        return random.bernoulli(self, p)
 
-def _uniform_in_place(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Any:
-    no_generator("uniform_", generator)
-    drawn = random.rand(self.shape, dtype=self.dtype)
-    return drawn * (to - from_) + from_
+    def uniform_(self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Any:
+        no_generator("uniform_", generator)
+        drawn = random.rand(self.shape, dtype=self.dtype)
+        return drawn * (to - from_) + from_
 
+    def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+        return random.randn(self.shape, dtype=self.dtype) * std + mean
 
-def _normal_in_place(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
-    return random.randn(self.shape, dtype=self.dtype) * std + mean
 
-
-@transparent
-def _method_allclose(
-    self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: builtins.bool = False
-) -> Any:
-    """Whether all elements are close, as a bool."""
-    return compare.allclose(self, other, rtol, atol, equal_nan).item()
-
-
-# -- choosing ------------------------------------------------------------------------------------------------------
-
-
-def _method_where(self: Any, condition: Any, y: Any) -> Any:
-    """These elements where the condition holds, else those of `y`."""
-    return select.where(condition, self, y)
-
-
-def _method_select(self: Any, *args: Any) -> Any:
-    """``x.select(condition, y)``: elements by a condition; ``x.select(axis, index)``: one slice along an axis."""
-    if len(args) != 2:
-        raise TypeError(f"select() takes a condition and a tensor, or an axis and an index, not {len(args)} arguments")
-    first, second = args
-    if isinstance(first, Tensor):
-        return select.where(first, self, second)
-    axis = one_axis("select", first, self.ndim)
-    return self[(builtins.slice(None),) * axis + (second,)]
-
-
-def _method_choose(self: Any, choices: Any, mode: str = "clip") -> Any:
-    """For each position the element of the tensor that this integer tensor names."""
-    return select.choose(self.clip(0, len(choices) - 1) if mode == "clip" else self % len(choices), choices)
-
-
-def _ordered(name: str, sentence: str) -> Any:
-    function = getattr(sorting, name)
-
-    def method(self: Any, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Any:
-        return function(self, axis if dim is None else dim, descending)
-
-    return told(method, name, f"{sentence}; see `ops.{name}`.")
-
-
-_method_sort = _ordered("sort", "The elements in ascending order along an axis, and their positions")
-_method_argsort = _ordered("argsort", "The positions of the elements in ascending order")
-
-
-def _method_searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Where values would be inserted into this sorted tensor, as int32."""
-    one_of("searchsorted", ("left", "right"), side=side)
-    ordered = self if sorter is None else gather.gather(self, sorter, 0)
-    return sorting.searchsorted(ordered, v, out_int32=True, right=side == "right")
-
-
-def _method_gather(self: Any, input_indices: Any = None, axis: Any = None, batch_dims: int = 0, **named: Any) -> Any:
-    """``x.gather(indices, axis)``: slices; ``x.gather(dim, index)``: single elements, see `ops.gather_elements`."""
-    dim, index = named.pop("dim", input_indices), named.pop("index", axis)
-    if named:
-        raise TypeError(f"gather() got an unexpected keyword argument {next(iter(named))!r}")
-    if isinstance(index, Tensor) and not isinstance(dim, Tensor):
-        return gather.gather_elements(self, dim, index)
-    return gather.gather(self, input_indices, axis, batch_dims)
-
-
-def _python_round(self: Any, ndigits: int | None = None) -> Any:
-    return elementwise.round(self, decimals=ndigits or 0)
-
-
-# -- new tensors ---------------------------------------------------------------------------------------------------
-
-
-def _method_new_zeros(self: Any, size: Any, dtype: Any = None) -> Any:
-    """Zeros of another shape and this element type."""
-    return create.zeros(numbers(size), self.dtype if dtype is None else dtype)
-
-
-def _method_new_ones(self: Any, size: Any, dtype: Any = None) -> Any:
-    """Ones of another shape and this element type."""
-    return create.ones(numbers(size), self.dtype if dtype is None else dtype)
-
-
-def _method_new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
-    """One number in another shape and this element type."""
-    return create.full(size, fill_value, dtype=self.dtype if dtype is None else dtype)
-
-
-def _method_new_tensor(self: Any, data: Any, *, dtype: Any = None) -> Any:
-    """A tensor of other data and this element type."""
-    return Tensor(data, self.dtype if dtype is None else dtype)
-
-
-# -- facts ---------------------------------------------------------------------------------------------------------
-
-
-def _method_dim(self: Any) -> int:
-    """Number of dimensions."""
-    return builtins.int(self.ndim)
-
-
-def _method_numel(self: Any) -> int:
-    """Number of elements."""
-    return builtins.int(self.size)
-
-
-def _method_stride(self: Any, dim: int | None = None) -> Any:
-    """Elements from one position of an axis to the next; of all axes, as a list, without an axis."""
-    steps = [product(self.shape[at + 1 :]) for at in builtins.range(self.ndim)]
-    return steps if dim is None else steps[one_axis("stride", dim, self.ndim)]
-
-
-def _method_storage_offset(self: Any) -> int:
-    """The first element's place among those that the tensor has: 0."""
-    return 0
-
-
-def _method_init_data(self: Any, *_: Any, **__: Any) -> Any:
-    """The tensor itself, which has its elements from the beginning."""
-    return self
-
-
-def _method_is_contiguous(self: Any) -> bool:
-    """Whether the elements lie in order, one after the other; those of a view may lie otherwise in its base."""
-    return sharing.is_contiguous(self)
-
-
-def _method_contiguous(self: Any) -> Any:
-    """The tensor itself if it is contiguous, else a copy."""
-    return self if sharing.is_contiguous(self) else state.deepcopy(self)
-
-
-def _method_is_signed(self: Any) -> bool:
-    """Whether the element type has negative values."""
-    return builtins.bool(self.dtype.is_signed)
-
-
-def _method_detach(self: Any) -> Any:
-    """A view of all elements that is a constant for every gradient."""
-    return sharing.share(state.stop_gradient(self), self, ("detach", None, ()))
-
-
-def _method_data_sync(self: Any, need_wait: bool = True) -> None:
-    """Wait until the value is computed."""
-    if need_wait and not self.is_symbolic:
-        data_of(self).block_until_ready()
-
-
-# -- operators that are no declarations -------------------------------------------------------------------------------
-
-
-def _divmod(self: Any, other: Any) -> Any:
-    return math.floor_div(self, other), math.floor_mod(self, other)
-
-
-def _rdivmod(self: Any, other: Any) -> Any:
-    return math.floor_div(other, self), math.floor_mod(other, self)
-
-
-def _invert(self: Any) -> Any:
-    return logic.logical_not(self.astype(dtypes.bool_))
+#: functions of which each has a method that writes, under its name with an underscore
+_BY_FUNCTION: tuple[tuple[Any, str], ...] = (
+    (elementwise, "abs ceil exp floor log sqrt"),
+    (gather, "index_fill scatter"),
+    (math, "div mul neg pow square"),
+    (select, "clamp masked_fill"),
+    (sorting, "masked_scatter"),
+)
+#: methods of which each has one
+_BY_METHOD = "sigmoid tanh relu floor_divide remainder round trunc sin cos rsqrt reciprocal erf"
 
 
 def _parameter_in_place(symbol: str, function: Any) -> Any:
@@ -664,82 +583,64 @@ def _parameter_in_place(symbol: str, function: Any) -> Any:
     return write
 
 
-def _device(self: Tensor) -> str:
-    return "CPU" if self.is_symbolic else str(next(iter(data_of(self).devices())).platform).upper()
-
-
-def attach_methods(names: dict[str, Any]) -> None:
-    """Attach the functions of a module that are Tensor methods by their names: ``_method_fill`` is `Tensor.fill`."""
-    for name, value in [*names.items()]:
-        if name.startswith("_method_"):
-            value.__name__ = name.removeprefix("_method_")
-            value.__qualname__ = f"Tensor.{value.__name__}"
-            add_method(value.__name__, value)
-
-
-def _attach() -> None:
-    _attach_same()
-    attach_methods(globals())
-    for alias, name in _ALIASES.items():
-        add_method(alias, getattr(Tensor, name))
-    for name, dtype in _CASTERS.items():
-        add_method(name, _caster(name, dtype))
-    more = {
-        "uniform_": _uniform_in_place, "normal_": _normal_in_place, "random_": _random_in_place,
-        "bernoulli_": _bernoulli_in_place, "index_add_": _index_added, "index_put_": _index_put,
-        **{f"{name}_": _by_method(name) for name in _WRITTEN.split()},
-    }  # fmt: skip
-    for name, function in {**_IN_PLACE, **more}.items():
-        add_method(name, in_place(name, function))
-    properties: dict[str, tuple[Callable[[Any], Any], str]] = {
-        "T": (lambda self: shapes.transpose(self, tuple(reversed(builtins.range(self.ndim)))), "All axes reversed."),
-        "mT": (lambda self: shapes.swapaxes(self, -1, -2), "Transpose of the last two axes."),
-        "H": (linalg.adjoint, "Conjugate transpose of the last two axes."),
-        "has_init": (lambda self: False, "Whether an initializer waits: never, elements are there from the beginning."),
-        "init": (lambda self: None, "The initializer that waits: none."),
-        "device": (_device, "Kind of device that holds the values: CPU, GPU or TPU."),
-    }
-    for name, (getter, sentence) in properties.items():
-        setattr(Tensor, name, property(getter, doc=sentence))
-    operators = {
-        "__neg__": math.neg,
-        "__pos__": math.positive,
-        "__abs__": elementwise.abs,
-        "__invert__": _invert,
-        "__divmod__": _divmod,
-        "__rdivmod__": _rdivmod,
-        "__round__": _python_round,
-        "__floor__": elementwise.floor,
-        "__ceil__": elementwise.ceil,
-        "__trunc__": elementwise.trunc,
-    }
-    for name, function in operators.items():
-        setattr(Tensor, name, function)
-    augmented = {
-        "+": ("__iadd__", math.add),
-        "-": ("__isub__", math.sub),
-        "*": ("__imul__", math.mul),
-        "/": ("__itruediv__", math.real_div),
-        "//": ("__ifloordiv__", math.floor_div),
-        "%": ("__imod__", math.floor_mod),
-        "**": ("__ipow__", math.pow),
-    }
-    for symbol, (name, function) in augmented.items():
-        setattr(Parameter, name, _parameter_in_place(f"{symbol}=", function))
-    choice.complete()
-
+# -- all together ---------------------------------------------------------------------------------------------------
 
 _ALIASES = {"view": "reshape", "permute": "transpose", "eq": "equal", "nelement": "numel", "ndimension": "dim"}
 _CASTERS = {
-    "float": dtypes.float32,
-    "int": dtypes.int32,
-    "long": dtypes.int64,
-    "half": dtypes.float16,
-    "double": dtypes.float64,
-    "bool": dtypes.bool_,
-    "byte": dtypes.uint8,
-    "short": dtypes.int16,
+    "float": dtypes.float32, "int": dtypes.int32, "long": dtypes.int64, "half": dtypes.float16,
+    "double": dtypes.float64, "bool": dtypes.bool_, "byte": dtypes.uint8, "short": dtypes.int16,
     "bfloat16": dtypes.bfloat16,
-}
+}  # fmt: skip
+_OPERATORS = {
+    "__neg__": math.neg, "__pos__": math.positive, "__abs__": elementwise.abs,
+    "__floor__": elementwise.floor, "__ceil__": elementwise.ceil, "__trunc__": elementwise.trunc,
+}  # fmt: skip
+#: operators that write parameters
+_AUGMENTED = (
+    ("+=", "__iadd__", math.add), ("-=", "__isub__", math.sub), ("*=", "__imul__", math.mul),
+    ("/=", "__itruediv__", math.real_div), ("//=", "__ifloordiv__", math.floor_div),
+    ("%=", "__imod__", math.floor_mod), ("**=", "__ipow__", math.pow),
+)  # fmt: skip
+
+
+def listed(rows: Iterable[tuple[Any, str]]) -> Iterator[tuple[str, Any]]:
+    """The names in rows of modules, and what the modules have under them."""
+    for module, names in rows:
+        for name in names.split():
+            yield name, getattr(module, name)
+
+
+def attach(methods: Mapping[str, Any]) -> None:
+    """Attach the functions and properties in the namespace of a class to `Tensor`, each under its name."""
+    for name, value in methods.items():
+        if isinstance(value, property):
+            setattr(Tensor, name, value)
+        elif isinstance(value, FunctionType):
+            value.__name__, value.__qualname__ = name, f"Tensor.{name}"
+            add_method(name, value)
+
+
+def attach_written(functions: Mapping[str, Any]) -> None:
+    """Attach methods that give the tensor what functions make of it as its value, each under its name."""
+    found = [(name, value) for name, value in functions.items() if isinstance(value, FunctionType)]
+    attach({name: _in_place(name, function) for name, function in found})
+
+
+def _attach() -> None:
+    for name, function in listed(_SAME):
+        add_method(name, function if hasattr(function, "primitive") else refusing(function, __name__))
+    attach(vars(_Methods))
+    for alias, name in _ALIASES.items():
+        add_method(alias, getattr(Tensor, name))
+    attach({name: _caster(dtype) for name, dtype in _CASTERS.items()})
+    attach_written(vars(_Written))
+    attach_written({f"{name}_": function for name, function in listed(_BY_FUNCTION)})
+    attach_written({f"{name}_": _by_method(name) for name in _BY_METHOD.split()})
+    for name, function in _OPERATORS.items():
+        setattr(Tensor, name, function)
+    for symbol, name, function in _AUGMENTED:
+        setattr(Parameter, name, _parameter_in_place(symbol, function))
+    choice.complete()
+
 
 _attach()

@@ -7,12 +7,11 @@ are computed in float32.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from weft import dtypes
 from weft.core import Tensor, as_operator, operator_class
-from weft.ops._checks import ints, one_of, reals, strings
+from weft.ops._checks import ints, one_of, optional_tensors, reals, strings, tensors
 from weft.ops.activation import softmax
 from weft.ops.create import arange, zeros
 from weft.ops.dropout import dropout, dropout_by_bits
@@ -32,21 +31,6 @@ _LAYOUTS: Final = {
 }  # fmt: skip
 #: what a score is where a key is not to be seen: a row of these only gives the mean of the values
 _HIDDEN: Final = -1e30
-
-
-class _Sizes(NamedTuple):
-    """Sizes of queries and keys: batch, sequences, heads."""
-
-    batch: int
-    queries: int
-    keys: int
-    heads: int
-
-
-def _require(name: str, **given: Any) -> None:
-    for what, value in given.items():
-        if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
 
 
 def _to_heads(name: str, x: Tensor, layout: str, heads: int) -> Tensor:
@@ -109,7 +93,7 @@ class _Places(NamedTuple):
     key: Tensor
     longer: Any
     #: whether both belong to one sequence, where there are several
-    together: Tensor | None
+    together: Tensor | None = None
 
 
 def _count(given: Any) -> Tensor:
@@ -126,82 +110,76 @@ def _sequences(total: int, ends: Any) -> tuple[Tensor, Tensor, Tensor]:
     return number, place - starts[known], (ends - starts)[known]
 
 
-def _places(name: str, layout: str, sizes: _Sizes, query_ends: Any, key_ends: Any) -> _Places:
+def _places(name: str, layout: str, q: Tensor, k: Tensor, query_ends: Any = None, key_ends: Any = None) -> _Places:
+    queries, keys = q.shape[2], k.shape[2]
     if layout[0] != "T":
-        return _Places(
-            arange(sizes.queries).reshape((-1, 1)),
-            arange(sizes.keys).reshape((1, -1)),
-            sizes.keys - sizes.queries,
-            None,
-        )
+        return _Places(arange(queries).reshape((-1, 1)), arange(keys).reshape((1, -1)), keys - queries)
     if query_ends is None or key_ends is None:
         raise ValueError(f"{name}: layout {layout} needs actual_seq_qlen and actual_seq_kvlen")
-    number, place, length = _sequences(sizes.queries, query_ends)
-    of_key, place_of_key, length_of_key = _sequences(sizes.keys, key_ends)
-    together = number.reshape((-1, 1)) == of_key.reshape((1, -1))
-    longer = length_of_key.reshape((1, -1)) - length.reshape((-1, 1))
-    return _Places(place.reshape((-1, 1)), place_of_key.reshape((1, -1)), longer, together)
+    number, place, length = (x.reshape((-1, 1)) for x in _sequences(queries, query_ends))
+    of_key, place_of_key, length_of_key = (x.reshape((1, -1)) for x in _sequences(keys, key_ends))
+    return _Places(place, place_of_key, length_of_key - length, number == of_key)
+
+
+def _both(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """What two masks show; None shows all."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
+def _shown(scores: Tensor, seen: Tensor | None) -> Tensor:
+    return scores if seen is None else where(seen, scores, _HIDDEN)
 
 
 def _band(places: _Places, before: int, after: int, offset: Any) -> Tensor | None:
     """The keys around the place of a query: at most `before` before it and `after` behind it; None for all."""
-    seen = None
     behind = places.key - places.query - offset
-    if after < _EVERYTHING:
-        seen = behind <= after
-    if before < _EVERYTHING:
-        seen = -behind <= before if seen is None else (-behind <= before) & seen
-    return seen
+    return _both(behind <= after if after < _EVERYTHING else None, -behind <= before if before < _EVERYTHING else None)
 
 
-def _given_mask(mask: Tensor, sizes: _Sizes, places: _Places) -> Tensor:
-    """A mask that was given as (B or 1, N1 or 1, S1, S2), of bools."""
+def _among_first(places: Tensor, counts: Any) -> Tensor:
+    """Which places are among the first of each of the batch, so many: (B, 1, 1, places)."""
+    return places.reshape((1, 1, 1, -1)) < _count(counts).reshape((-1, 1, 1, 1))
+
+
+def _given_mask(name: str, mask: Tensor, places: _Places) -> Tensor:
+    """What a mask that was given shows, as (B or 1, N1 or 1, S1, S2), of bools."""
     hidden = mask if mask.dtype is dtypes.bool_ else mask != 0
-    if places.together is not None and hidden.ndim == 2 and hidden.shape != (sizes.queries, sizes.keys):
+    queries, keys = places.query.shape[0], places.key.shape[1]
+    if places.together is not None and hidden.ndim == 2 and hidden.shape != (queries, keys):
         hidden = hidden[places.query, places.key]  # one mask for all sequences
     if hidden.ndim == 3:
         hidden = hidden.reshape((hidden.shape[0], 1, *hidden.shape[1:]))
-    return hidden
+    if math.prod(hidden.shape[-2:]) != queries * keys:
+        raise RuntimeError(f"{name}: attn_mask {mask.shape} does not fit {queries} and {keys} tokens")
+    return ~hidden
 
 
 def _seen(
-    name: str, mask: Tensor | None, sizes: _Sizes, places: _Places, mode: int, before: int, after: int, prefix: Any
+    name: str, mask: Tensor | None, places: _Places, mode: int, before: int, after: int, prefix: Any = None
 ) -> Tensor | None:
     """Which keys each query sees, None for all."""
     seen: Tensor | None = None
-    own = mask is not None and mode in (0, 1, 5)
-    if mode == 0 and mask is not None:
-        seen = _band(places, before, after, 0)
-    elif mode == 2:
-        seen = _band(places, _EVERYTHING, 0, 0)
-    elif mode == 3:
-        seen = _band(places, _EVERYTHING, 0, places.longer)
-    elif mode == 4:
-        seen = _band(places, before, after, places.longer)
-    elif mode == 5 and mask is None:
+    if mode in (2, 3, 4) or (mode == 0 and mask is not None) or (mode == 5 and mask is None):
+        if mode in (2, 3, 5):
+            before, after = _EVERYTHING, 0
+        seen = _band(places, before, after, places.longer if mode > 2 else 0)
+    if mode == 5 and mask is None:
         if prefix is None:
             raise ValueError(f"{name}: sparse_mode 5 needs a prefix or a mask")
-        below = _band(places, _EVERYTHING, 0, places.longer)
-        assert below is not None
-        seen = below | (places.key.reshape((1, 1, 1, -1)) < _count(prefix).reshape((-1, 1, 1, 1)))
-    if own:
-        assert mask is not None
-        shown = ~_given_mask(mask, sizes, places)
-        if math.prod(shown.shape[-2:]) != sizes.queries * sizes.keys:
-            raise RuntimeError(f"{name}: attn_mask {mask.shape} does not fit {sizes.queries} and {sizes.keys} tokens")
-        seen = shown if seen is None else seen & shown
-    if places.together is not None:
-        seen = places.together if seen is None else seen & places.together
-    return seen
+        assert seen is not None
+        seen = seen | _among_first(places.key, prefix)
+    if mask is not None and mode in (0, 1, 5):
+        seen = _both(seen, _given_mask(name, mask, places))
+    return _both(seen, places.together)
 
 
 # -- the operations ------------------------------------------------------------------------------------------------
 
 
-def _checked(
-    name: str, query: Any, key: Any, value: Any, heads: Any, layout: Any, mode: Any, numbers: dict[str, Any]
-) -> None:
-    _require(name, query=query, key=key, value=value)
+def _checked(name: str, query: Any, key: Any, value: Any, heads: Any, layout: Any, mode: Any, **numbers: Any) -> None:
+    tensors(name, query=query, key=key, value=value)
     if not query.dtype.is_floating:
         raise TypeError(f"{name}: query must be of floats, not {query.dtype}")
     if not query.dtype is key.dtype is value.dtype:
@@ -209,10 +187,9 @@ def _checked(
     reals(name, **numbers)
     strings(name, input_layout=layout)
     one_of(name, _LAYOUTS, input_layout=layout)
-    ints(name, sparse_mode=mode)
+    ints(name, sparse_mode=mode, heads=heads)
     if mode not in range(6):
         raise RuntimeError(f"{name}: sparse_mode must be 0 to 5, not {mode}")
-    ints(name, heads=heads)
     if heads <= 0:
         raise RuntimeError(f"{name}: the number of heads must be positive, not {heads}")
 
@@ -245,25 +222,25 @@ def _attention(
     query: Any,
     key: Any,
     value: Any,
-    real_shift: Any,
-    drop_mask: Any,
-    padding_mask: Any,
-    attn_mask: Any,
-    prefix: Any,
-    query_ends: Any,
-    key_ends: Any,
-    head_num: int,
-    keep_prob: float,
-    scale: float,
-    before: int,
-    after: int,
-    layout: str,
-    mode: int,
+    real_shift: Any = None,
+    drop_mask: Any = None,
+    padding_mask: Any = None,
+    attn_mask: Any = None,
+    prefix: Any = None,
+    actual_seq_qlen: Any = None,
+    actual_seq_kvlen: Any = None,
+    head_num: int = 0,
+    keep_prob: float = 1.0,
+    scale_value: float = 1.0,
+    pre_tokens: int = _EVERYTHING,
+    next_tokens: int = _EVERYTHING,
+    input_layout: str = "BSH",
+    sparse_mode: int = 0,
 ) -> tuple[Tensor, Tensor]:
     """The scores, with what is hidden, and the output."""
-    numbers = {"scale": scale, "keep_prob": keep_prob, "pre_tokens": before, "next_tokens": after}
-    _checked(name, query, key, value, head_num, layout, mode, numbers)
-    _require(name, real_shift=real_shift, drop_mask=drop_mask, padding_mask=padding_mask, attn_mask=attn_mask)
+    numbers = {"scale": scale_value, "keep_prob": keep_prob, "pre_tokens": pre_tokens, "next_tokens": next_tokens}
+    _checked(name, query, key, value, head_num, input_layout, sparse_mode, **numbers)
+    optional_tensors(name, real_shift=real_shift, drop_mask=drop_mask, padding_mask=padding_mask, attn_mask=attn_mask)
     if padding_mask is not None:
         raise NotImplementedError(f"{name}: padding_mask must be None")
     if real_shift is not None and real_shift.dtype is not query.dtype:
@@ -272,20 +249,17 @@ def _attention(
         raise TypeError(f"{name}: attn_mask must be of bool or uint8, not {attn_mask.dtype}")
     if not 0 < keep_prob <= 1:
         raise ValueError(f"{name}: keep_prob must be in (0, 1], not {keep_prob}")
-    shared = _heads_of_keys(name, query, key, head_num, layout)
-    q, k, v = _prepared(name, query, key, value, head_num, shared, layout)
-    sizes = _Sizes(q.shape[0], q.shape[2], k.shape[2], head_num)
-    scores = _scores(q, k, real_shift, scale)
-    places = _places(name, layout, sizes, query_ends, key_ends)
-    seen = _seen(name, attn_mask, sizes, places, mode, before, after, prefix)
-    if seen is not None:
-        scores = where(seen, scores, _HIDDEN)
+    shared = _heads_of_keys(name, query, key, head_num, input_layout)
+    q, k, v = _prepared(name, query, key, value, head_num, shared, input_layout)
+    places = _places(name, input_layout, q, k, actual_seq_qlen, actual_seq_kvlen)
+    seen = _seen(name, attn_mask, places, sparse_mode, pre_tokens, next_tokens, prefix)
+    scores = _shown(_scores(q, k, real_shift, scale_value), seen)
     shares = softmax(scores, -1)
     if drop_mask is not None:
         shares = dropout_by_bits(shares, drop_mask.reshape(-1), keep_prob)
     elif keep_prob < 1:
         shares = dropout(shares, 1.0 - keep_prob)
-    return scores, _from_heads(_values(shares, v, query.dtype), layout)
+    return scores, _from_heads(_values(shares, v, query.dtype), input_layout)
 
 
 def flash_attention_score(
@@ -353,27 +327,8 @@ def flash_attention_score(
     return _attention("flash_attention_score", *given, actual_seq_kvlen, *settings)[1]
 
 
-@as_operator
-def FlashAttentionScore(
-    query: Any,
-    key: Any,
-    value: Any,
-    real_shift: Any = None,
-    drop_mask: Any = None,
-    padding_mask: Any = None,
-    attn_mask: Any = None,
-    prefix: Any = None,
-    actual_seq_qlen: Any = None,
-    actual_seq_kvlen: Any = None,
-    *,
-    head_num: int,
-    keep_prob: float = 1.0,
-    scale_value: float = 1.0,
-    pre_tokens: int = 2147483647,
-    next_tokens: int = 2147483647,
-    inner_precise: int = 0,
-    input_layout: str = "BSH",
-    sparse_mode: int = 0,
+def _flash_attention_operator(
+    query: Any, key: Any, value: Any, *others: Any, inner_precise: int, input_layout: str, **settings: Any
 ) -> Any:
     """`flash_attention_score` with the largest scores and the sums of their exponentials.
 
@@ -381,15 +336,22 @@ def FlashAttentionScore(
         tuple: both of them (B, N, S, 8), eight times the same, or (T, N, 8); a 0 without a meaning; the output.
     """
     del inner_precise
-    given = (query, key, value, real_shift, drop_mask, padding_mask, attn_mask, prefix, actual_seq_qlen)
-    settings = (head_num, keep_prob, scale_value, pre_tokens, next_tokens, input_layout, sparse_mode)
-    scores, out = _attention("FlashAttentionScore", *given, actual_seq_kvlen, *settings)
+    given = (query, key, value, *others)
+    scores, out = _attention("FlashAttentionScore", *given, input_layout=input_layout, **settings)
     largest = amax(scores, -1, True)
     total = exp(scores - largest).sum(-1, keepdims=True)
     facts = [x.astype(dtypes.float32).broadcast_to((*x.shape[:-1], 8)) for x in (largest, total)]
     if input_layout[0] == "T":
         facts = [x[0].swapaxes(0, 1) for x in facts]
     return (*facts, zeros((), query.dtype), out)
+
+
+operator_class(
+    "FlashAttentionScore",
+    _flash_attention_operator,
+    "head_num, keep_prob=1.0, scale_value=1.0, pre_tokens=2147483647, next_tokens=2147483647, inner_precise=0, "
+    "input_layout='BSH', sparse_mode=0",
+)
 
 
 @as_operator
@@ -424,26 +386,22 @@ def PromptFlashAttention(
     del inner_precise
     name = "PromptFlashAttention"
     numbers = {"scale_value": scale_value, "pre_tokens": pre_tokens, "next_tokens": next_tokens}
-    _checked(name, query, key, value, num_heads, input_layout, sparse_mode, numbers)
-    _require(name, attn_mask=attn_mask, pse_shift=pse_shift)
+    _checked(name, query, key, value, num_heads, input_layout, sparse_mode, **numbers)
+    optional_tensors(name, attn_mask=attn_mask, pse_shift=pse_shift)
     if any(x is not None for x in (deq_scale1, quant_scale1, deq_scale2, quant_scale2, quant_offset2)):
         raise NotImplementedError(f"{name}: integers of 8 bits are not computed with; the scales must be None")
     if input_layout[0] == "T" or sparse_mode == 5:
         raise ValueError(f"{name}: no layout {input_layout} with sparse_mode {sparse_mode}")
     shared = num_key_value_heads or num_heads
     q, k, v = _prepared(name, query, key, value, num_heads, shared, input_layout)
-    sizes = _Sizes(q.shape[0], q.shape[2], k.shape[2], num_heads)
-    places = _places(name, input_layout, sizes, None, None)
-    shift = None if pse_shift is None else pse_shift[..., : sizes.queries, : sizes.keys]
-    seen = _seen(name, attn_mask, sizes, places, sparse_mode, pre_tokens, next_tokens, None)
+    places = _places(name, input_layout, q, k)
+    shift = None if pse_shift is None else pse_shift[..., : q.shape[2], : k.shape[2]]
+    seen = _seen(name, attn_mask, places, sparse_mode, pre_tokens, next_tokens)
     if actual_seq_lengths_kv is not None:
-        inside = places.key.reshape((1, 1, 1, -1)) < _count(actual_seq_lengths_kv).reshape((-1, 1, 1, 1))
-        seen = inside if seen is None else seen & inside
-    scores = _scores(q, k, shift, scale_value)
-    out = _values(softmax(scores if seen is None else where(seen, scores, _HIDDEN), -1), v, query.dtype)
+        seen = _both(seen, _among_first(places.key, actual_seq_lengths_kv))
+    out = _values(softmax(_shown(_scores(q, k, shift, scale_value), seen), -1), v, query.dtype)
     if actual_seq_lengths is not None:
-        inside = places.query.reshape((1, 1, -1, 1)) < _count(actual_seq_lengths).reshape((-1, 1, 1, 1))
-        out = where(inside, out, zeros((), out.dtype))
+        out = where(_among_first(places.query, actual_seq_lengths).swapaxes(-1, -2), out, zeros((), out.dtype))
     return _from_heads(out, input_layout)
 
 
@@ -476,7 +434,9 @@ def ReshapeAndCache(
         Tensor: `key`.
     """
     name = "ReshapeAndCache"
-    _require(name, key=key, value=value, key_cache=key_cache, value_cache=value_cache, slot_mapping=slot_mapping)
+    optional_tensors(
+        name, key=key, value=value, key_cache=key_cache, value_cache=value_cache, slot_mapping=slot_mapping
+    )
     if key_cache is None or slot_mapping is None or (value is None) is not (value_cache is None):
         raise TypeError(f"{name}: a cache of keys and slots are needed, and a cache for values")
     slots = slot_mapping.reshape(-1)
@@ -524,8 +484,9 @@ def _paged_operator(
     """
     name = "PagedAttention"
     del kv_cache_quant_mode
-    _require(name, query=query, key_cache=key_cache, value_cache=value_cache, block_tables=block_tables)
-    _require(name, context_lens=context_lens, alibi_mask=alibi_mask)
+    tensors(name, query=query, key_cache=key_cache)
+    others = {"value_cache": value_cache, "block_tables": block_tables, "context_lens": context_lens}
+    optional_tensors(name, **others, alibi_mask=alibi_mask)
     if any(x is not None for x in (antiquant_scale, antiquant_offset, attn_mask, q_seq_lens)) or (
         mask_mode != "MASK_DEFAULT"
     ):
@@ -546,10 +507,9 @@ def _paged_operator(
     scores = _scores(q, keys, None, scale_value)
     if alibi_mask is not None:
         scores = scores + alibi_mask.astype(scores.dtype)[..., :most]
-    scores = where(arange(most).reshape((1, 1, 1, -1)) < context_lens.reshape((-1, 1, 1, 1)), scores, _HIDDEN)
-    out = _values(softmax(scores, -1), values, query.dtype)
-    shape: Sequence[int] = query.shape if value_cache is not None else (*query.shape[:-1], -1)
-    return out.reshape(tuple(shape))
+    shares = softmax(_shown(scores, _among_first(arange(most), context_lens)), -1)
+    out = _values(shares, values, query.dtype)
+    return out.reshape(query.shape if value_cache is not None else (*query.shape[:-1], -1))
 
 
 operator_class(

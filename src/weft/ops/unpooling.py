@@ -9,27 +9,19 @@ import jax.numpy as jnp
 
 from weft import dtypes
 from weft.core import Tensor, apply, described, op, shows, told
-from weft.ops._checks import bools, floats, reals, tensors
+from weft.ops._checks import bools, floats, reals
 from weft.ops._kinks import root
 from weft.ops.conv import per_dimension
 from weft.ops.create import zeros
 from weft.ops.gather import tensor_scatter_elements
 from weft.ops.math import pow
-from weft.ops.pool import ADAPTIVE_MAX_POOL, _adaptive, avg_pool, max_pool
+from weft.ops.pool import ADAPTIVE_MAX_POOL, _adaptive, avg_pool, check_input, max_pool
 from weft.ops.random import rand
 
 __all__ = [
     "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d", "lp_pool1d", "lp_pool2d", "max_unpool1d",
     "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
-
-
-def _a_tensor(name: str, value: Any, ranks: tuple[int, ...]) -> Tensor:
-    tensors(name, input=value)
-    if value.ndim not in ranks:
-        wanted = " or ".join(map(str, ranks))
-        raise ValueError(f"{name}: the input must have {wanted} dimensions, not shape {value.shape}")
-    return value
 
 
 # -- powers ------------------------------------------------------------------------------------------------------
@@ -39,21 +31,6 @@ def _a_tensor(name: str, value: Any, ranks: tuple[int, ...]) -> Tensor:
 def _root(x: Any, *, p: float) -> Any:
     """A root; its derivative at 0 is 0, and there is none of what is negative."""
     return jnp.where(x < 0, jnp.asarray(jnp.nan, x.dtype), root(jnp.maximum(x, 0), p)) if p != 1 else x
-
-
-def _power_pool(rank: int, x: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: Any) -> Tensor:
-    name = f"lp_pool{rank}d"
-    reals(name, norm_type=norm_type)
-    if norm_type == 0:
-        raise ValueError(f"{name}: norm_type must not be 0")
-    bools(name, ceil_mode=ceil_mode)
-    given = _a_tensor(name, x, (rank + 1, rank + 2))
-    given = given if given.dtype.is_floating else given.astype(dtypes.float32)
-    kernel = per_dimension(name, "kernel_size", kernel_size, rank)
-    if norm_type == math.inf:
-        return max_pool(name, rank, given, kernel, stride, "pad", 0, 1, ceil_mode, False)
-    means = avg_pool(name, rank, pow(given, norm_type), kernel, stride, "pad", 0, ceil_mode, True, None)
-    return _root(means * math.prod(kernel), float(norm_type))
 
 
 _POWERS = described(
@@ -68,9 +45,20 @@ _POWERS = described(
 
 def _power_pooling(rank: int, over: str, shapes: str, given: str, printed: str) -> Any:
     """The function of a number of dimensions."""
+    name = f"lp_pool{rank}d"
 
     def pool(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-        return _power_pool(rank, x, norm_type, kernel_size, stride, ceil_mode)
+        reals(name, norm_type=norm_type)
+        if norm_type == 0:
+            raise ValueError(f"{name}: norm_type must not be 0")
+        bools(name, ceil_mode=ceil_mode)
+        check_input(name, x, rank)
+        x = x if x.dtype.is_floating else x.astype(dtypes.float32)
+        kernel = per_dimension(name, "kernel_size", kernel_size, rank)
+        if norm_type == math.inf:
+            return max_pool(name, rank, x, kernel, stride, "pad", 0, 1, ceil_mode, False)
+        means = avg_pool(name, rank, pow(x, norm_type), kernel, stride, "pad", 0, ceil_mode, True, None)
+        return _root(means * math.prod(kernel), float(norm_type))
 
     doc = f"""
 The p-th roots of sums of p-th powers of windows over the last {over}.
@@ -79,10 +67,10 @@ Args:
     x: {shapes}.
 
 Example:
-    >>> print(lp_pool{rank}d(Tensor({given}), 2, 2))
+    >>> print({name}(Tensor({given}), 2, 2))
     {printed}
 """
-    return _POWERS(told(pool, f"lp_pool{rank}d", doc))
+    return _POWERS(told(pool, name, doc))
 
 
 lp_pool1d = _power_pooling(1, "dimension", "(N, C, L) or (C, L)", "[[[3.0, 4.0, 0.0, 1.0]]]", "[[[5. 1.]]]")
@@ -92,33 +80,6 @@ lp_pool2d = _power_pooling(
 
 
 # -- the inverse of maxima ---------------------------------------------------------------------------------------
-
-
-def _unpool(rank: int, x: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Tensor:
-    name = f"max_unpool{rank}d"
-    given = _a_tensor(name, x, (rank + 1, rank + 2))
-    if not isinstance(indices, Tensor) or indices.dtype not in (dtypes.int32, dtypes.int64):
-        raise TypeError(f"{name}: indices must be a tensor of int32 or int64")
-    if indices.shape != given.shape:
-        raise ValueError(f"{name}: indices of shape {indices.shape} do not fit the input of shape {given.shape}")
-    kernel = _numbers(name, "kernel_size", kernel_size, rank, 1)
-    steps = kernel if stride is None else _numbers(name, "stride", stride, rank, 0)
-    steps = steps if any(steps) else kernel
-    pads = _numbers(name, "padding", padding, rank, 0)
-    spatial = given.shape[given.ndim - rank :]
-    usual = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(spatial, steps, pads, kernel, strict=True)]
-    wanted: list[Any] = usual
-    if output_size is not None and tuple(output_size) != ():
-        wanted = list(output_size)[-rank:]
-        if len(output_size) not in (rank, rank + 1, rank + 2) or any(
-            not u - s < w < u + s for u, s, w in zip(usual, steps, wanted, strict=True)
-        ):
-            raise ValueError(f"{name}: output_size {output_size} is not near {tuple(usual)}")
-    lead = given.shape[: given.ndim - rank]
-    rows = math.prod(lead)
-    blank = zeros((rows, math.prod(wanted)), given.dtype)
-    found = tensor_scatter_elements(blank, indices.reshape((rows, -1)), given.reshape((rows, -1)), 1)
-    return found.reshape((*lead, *wanted))
 
 
 def _numbers(name: str, what: str, value: Any, rank: int, least: int) -> tuple[int, ...]:
@@ -145,11 +106,33 @@ _UNPOOLED = described(
 
 def _unpooling(rank: int, shapes: str, given: str, printed: str) -> Any:
     """The function of a number of dimensions."""
+    name = f"max_unpool{rank}d"
 
     def unpool(
         x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Any:
-        return _unpool(rank, x, indices, kernel_size, stride, padding, output_size)
+        check_input(name, x, rank)
+        if not isinstance(indices, Tensor) or indices.dtype not in (dtypes.int32, dtypes.int64):
+            raise TypeError(f"{name}: indices must be a tensor of int32 or int64")
+        if indices.shape != x.shape:
+            raise ValueError(f"{name}: indices of shape {indices.shape} do not fit the input of shape {x.shape}")
+        kernel = _numbers(name, "kernel_size", kernel_size, rank, 1)
+        steps = kernel if stride is None else _numbers(name, "stride", stride, rank, 0)
+        steps = steps if any(steps) else kernel
+        pads = _numbers(name, "padding", padding, rank, 0)
+        lead, spatial = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+        usual = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(spatial, steps, pads, kernel, strict=True)]
+        wanted: list[Any] = usual
+        if output_size is not None and tuple(output_size) != ():
+            wanted = list(output_size)[-rank:]
+            if len(output_size) not in (rank, rank + 1, rank + 2) or any(
+                not u - s < w < u + s for u, s, w in zip(usual, steps, wanted, strict=True)
+            ):
+                raise ValueError(f"{name}: output_size {output_size} is not near {tuple(usual)}")
+        rows = math.prod(lead)
+        blank = zeros((rows, math.prod(wanted)), x.dtype)
+        found = tensor_scatter_elements(blank, indices.reshape((rows, -1)), x.reshape((rows, -1)), 1)
+        return found.reshape((*lead, *wanted))
 
     doc = f"""
 What `max_pool{rank}d` was given, with zeros in place of what was no maximum.
@@ -158,10 +141,10 @@ Args:
     x: maxima, {shapes}.
 
 Example:
-    >>> print(max_unpool{rank}d({given}))
+    >>> print({name}({given}))
     {printed}
 """
-    return _UNPOOLED(told(unpool, f"max_unpool{rank}d", doc))
+    return _UNPOOLED(told(unpool, name, doc))
 
 
 max_unpool1d = _unpooling(
@@ -210,37 +193,16 @@ def fractional_maxima(x: Any, samples: Any, *, kernel: tuple[int, ...], outputs:
     return values, jnp.take_along_axis(at, best, -1).reshape(whole)
 
 
-def _fractional_pool(
-    rank: int, input: Any, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: Any, samples: Any
-) -> Any:
-    name = f"fractional_max_pool{rank}d"
-    given = _a_tensor(name, input, (rank + 1, rank + 2))
-    if output_size is None and output_ratio is None:
-        raise ValueError(f"{name}: output_size or output_ratio is needed")
-    x = given if given.ndim == rank + 2 else given.expand_dims(0)
-    kernel = per_dimension(name, "kernel_size", kernel_size, rank)
-    if output_size is None:
-        ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * rank
-        for ratio in ratios:
-            floats(name, output_ratio=ratio)
-            if not 0 < ratio < 1:
-                raise ValueError(f"{name}: output_ratio must be between 0 and 1, not {ratio}")
-        if len(ratios) != rank:
-            raise ValueError(f"{name}: output_ratio must be a float or {rank} of them, not {output_ratio!r}")
-        outputs: tuple[int, ...] = tuple(int(n * ratio) for n, ratio in zip(x.shape[2:], ratios, strict=True))
-    else:
-        outputs = per_dimension(name, "output_size", output_size, rank)
-    for length, window, count in zip(x.shape[2:], kernel, outputs, strict=True):
-        if count < 1 or count + window - 1 > length:
-            raise ValueError(f"{name}: {count} windows of {window} do not fit into a dimension of {length}")
-    if samples is None:
-        samples = rand((*x.shape[:2], rank), dtype=dtypes.float32)
-    elif samples.shape != (*x.shape[:2], rank):
-        raise ValueError(f"{name}: _random_samples must have the shape {(*x.shape[:2], rank)}, not {samples.shape}")
-    values, positions = fractional_maxima(x, samples, kernel, outputs)
-    if given.ndim != rank + 2:
-        values, positions = values.squeeze(0), positions.squeeze(0)
-    return (values, positions) if return_indices else values
+def _windows_of_ratio(name: str, spatial: Any, ratio: Any) -> tuple[int, ...]:
+    """Number of windows in each dimension, as a part of its size."""
+    ratios = ratio if isinstance(ratio, (tuple, list)) else (ratio,) * len(spatial)
+    for each in ratios:
+        floats(name, output_ratio=each)
+        if not 0 < each < 1:
+            raise ValueError(f"{name}: output_ratio must be between 0 and 1, not {each}")
+    if len(ratios) != len(spatial):
+        raise ValueError(f"{name}: output_ratio must be a float or {len(spatial)} of them, not {ratio!r}")
+    return tuple([int(n * each) for n, each in zip(spatial, ratios, strict=True)])
 
 
 _FRACTIONAL = described(
@@ -256,6 +218,7 @@ _FRACTIONAL = described(
 
 def _fractional(rank: int, dimensions: str, shapes: str, given: str, printed: str) -> Any:
     """The function of a number of dimensions."""
+    name = f"fractional_max_pool{rank}d"
 
     def pool(
         input: Any,
@@ -265,7 +228,27 @@ def _fractional(rank: int, dimensions: str, shapes: str, given: str, printed: st
         return_indices: bool = False,
         _random_samples: Any = None,
     ) -> Any:
-        return _fractional_pool(rank, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+        check_input(name, input, rank)
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name}: output_size or output_ratio is needed")
+        x = input if input.ndim == rank + 2 else input.expand_dims(0)
+        kernel = per_dimension(name, "kernel_size", kernel_size, rank)
+        if output_size is None:
+            outputs = _windows_of_ratio(name, x.shape[2:], output_ratio)
+        else:
+            outputs = per_dimension(name, "output_size", output_size, rank)
+        for length, window, count in zip(x.shape[2:], kernel, outputs, strict=True):
+            if count < 1 or count + window - 1 > length:
+                raise ValueError(f"{name}: {count} windows of {window} do not fit into a dimension of {length}")
+        samples, shape = _random_samples, (*x.shape[:2], rank)
+        if samples is None:
+            samples = rand(shape, dtype=dtypes.float32)
+        elif samples.shape != shape:
+            raise ValueError(f"{name}: _random_samples must have the shape {shape}, not {samples.shape}")
+        values, positions = fractional_maxima(x, samples, kernel, outputs)
+        if input.ndim != rank + 2:
+            values, positions = values.squeeze(0), positions.squeeze(0)
+        return (values, positions) if return_indices else values
 
     doc = f"""
 Maxima of windows over the last {dimensions} dimensions that are placed at random.
@@ -274,10 +257,10 @@ Args:
     input: {shapes}.
 
 Example:
-    >>> print(fractional_max_pool{rank}d({given}))
+    >>> print({name}({given}))
     {printed}
 """
-    return _FRACTIONAL(told(pool, f"fractional_max_pool{rank}d", doc))
+    return _FRACTIONAL(told(pool, name, doc))
 
 
 fractional_max_pool2d = _fractional(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from weft import dtypes
@@ -65,14 +66,12 @@ class MultiheadAttention(Cell):
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         self.joint = self.kdim == self.vdim == embed_dim
-        xavier = XavierUniform()
-        if self.joint:
-            weight = initializer(xavier, (3 * embed_dim, embed_dim), dtype)
-            self.in_proj_weight = Parameter(weight, name="in_proj_weight")
-        else:
-            for name, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
-                weight = initializer(xavier, (embed_dim, width), dtype)
-                setattr(self, f"{name}_proj_weight", Parameter(weight, name=f"{name}_proj_weight"))
+        shapes = {"in_proj_weight": (3 * embed_dim, embed_dim)}
+        if not self.joint:
+            sizes = {"q": embed_dim, "k": self.kdim, "v": self.vdim}
+            shapes = {f"{which}_proj_weight": (embed_dim, size) for which, size in sizes.items()}
+        for name, shape in shapes.items():
+            setattr(self, name, Parameter(initializer(XavierUniform(), shape, dtype), name=name))
         self.in_proj_bias: Any = None
         if has_bias:
             self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype), name="in_proj_bias")
@@ -80,8 +79,7 @@ class MultiheadAttention(Cell):
 
     def _heads(self, x: Tensor, which: int) -> Any:
         """A projection as (N, heads, L, head size)."""
-        size = self.embed_dim
-        rows = slice(which * size, (which + 1) * size)
+        rows = slice(which * self.embed_dim, (which + 1) * self.embed_dim)
         weight = self.in_proj_weight[rows] if self.joint else getattr(self, f"{'qkv'[which]}_proj_weight")
         bias = None if self.in_proj_bias is None else self.in_proj_bias[rows]
         projected = dense(x, weight, bias)
@@ -107,12 +105,9 @@ class MultiheadAttention(Cell):
         q, k, v = (self._heads(x, which) for which, x in enumerate(inputs))
         scores = matmul(q * (1.0 / math.sqrt(self.head_dim)), k.swapaxes(-1, -2))
         if attn_mask is not None:
-            if attn_mask.ndim == 3:
-                attn_mask = attn_mask.reshape(scores.shape)
-            scores = _masked(scores, attn_mask)
+            scores = _masked(scores, attn_mask.reshape(scores.shape) if attn_mask.ndim == 3 else attn_mask)
         if key_padding_mask is not None:
-            padding = key_padding_mask.expand_dims(0) if key_padding_mask.ndim == 1 else key_padding_mask
-            scores = _masked(scores, padding.reshape(padding.shape[0], 1, 1, padding.shape[1]))
+            scores = _masked(scores, key_padding_mask.reshape(-1, 1, 1, key_padding_mask.shape[-1]))
         weights = softmax(scores, -1)
         dropped = drop(weights, self.dropout, True) if self.dropout and self.training else weights
         out = matmul(dropped, v).swapaxes(1, 2)
@@ -159,6 +154,13 @@ class _OfAttention(Described, Cell):
         norm: applied at the end, or None.
     """
 
+    _example = """
+        >>> import weft
+        >>> x, memory = weft.ops.ones((5, 2, 8)), weft.ops.ones((3, 2, 8))
+        >>> {name}({}).shape
+        (5, 2, 8)
+    """
+
 
 class _Layer(_OfAttention):
     """Base: attention and two dense layers, each with a residual and a normalisation."""
@@ -179,90 +181,74 @@ class _Layer(_OfAttention):
         dtype: Any = dtypes.float32,
     ) -> None:
         super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
-        if self._decodes:
-            self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
+        for name in ("self_attn", "multihead_attn") if self._decodes else ("self_attn",):
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype))
         self.dense1 = Dense(d_model, dim_feedforward, dtype=dtype)
         self.dropout = Dropout(p=dropout)
         self.dense2 = Dense(dim_feedforward, d_model, dtype=dtype)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
-        self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
-        if self._decodes:
-            self.norm3 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
-        self.dropout1 = Dropout(p=dropout)
-        self.dropout2 = Dropout(p=dropout)
-        if self._decodes:
-            self.dropout3 = Dropout(p=dropout)
+        numbers = "123" if self._decodes else "12"
+        for number in numbers:
+            setattr(self, f"norm{number}", LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
+        for number in numbers:
+            setattr(self, f"dropout{number}", Dropout(p=dropout))
         self.activation: Any = _activation(activation)
 
-    def _attend(self, x: Tensor, mask: Any, padding: Any) -> Any:
-        return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
+    def _through(self, x: Tensor, *parts: Callable[[Any], Any]) -> Any:
+        """What is left of `x` behind the parts, each with its residual and its normalisation."""
+        for number, part in enumerate(parts, 1):
+            norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
+            x = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
+        return x
+
+    def _attending(self, mask: Any, padding: Any) -> Callable[[Any], Any]:
+        """The part in which a sequence looks at itself."""
+        return lambda x: self.self_attn(x, x, x, padding, False, mask)[0]
+
+    def _feed_forward(self, x: Tensor) -> Any:
+        return self.dense2(self.dropout(self.activation(self.dense1(x))))
 
 
 class _Layers(_OfAttention):
     """Base: layers one after the other."""
 
-    def _keep(self, layer: Cell, num_layers: int, norm: Cell | None) -> None:
+    def __init__(self, layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
+        super().__init__()
         self.num_layers = positive_int(type(self).__name__, "num_layers", num_layers)
         self.layers = CellList([copy.deepcopy(layer) for _ in range(num_layers)])
         self.norm = norm
 
+    def _through(self, x: Tensor, *others: Any) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, *others)
+        return x if self.norm is None else self.norm(x)
 
-class TransformerEncoderLayer(_Layer):
-    """Self-attention and two dense layers, each with a residual and a normalisation.
 
-    Example:
-        >>> import weft
-        >>> TransformerEncoderLayer(8, 2, 16)(weft.ops.ones((5, 2, 8), weft.float32)).shape
-        (5, 2, 8)
-    """
+class TransformerEncoderLayer(_Layer, shows=("8, 2, 16)(x",)):
+    """Self-attention and two dense layers, each with a residual and a normalisation."""
 
     def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
-        if self.norm_first:
-            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
-            return src + self._feed_forward(self.norm2(src))
-        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
-        return self.norm2(src + self._feed_forward(src))
-
-    def _feed_forward(self, x: Tensor) -> Any:
-        return self.dropout2(self.dense2(self.dropout(self.activation(self.dense1(x)))))
+        return self._through(src, self._attending(src_mask, src_key_padding_mask), self._feed_forward)
 
 
-class TransformerEncoder(_Layers):
+class TransformerEncoder(_Layers, shows=("TransformerEncoderLayer(8, 2, 16), 2)(x",)):
     """Encoder layers one after the other.
 
     Args:
         encoder_layer: the layer, which is copied.
-
-    Example:
-        >>> import weft
-        >>> TransformerEncoder(TransformerEncoderLayer(8, 2, 16), 2)(weft.ops.ones((5, 2, 8), weft.float32)).shape
-        (5, 2, 8)
     """
 
     def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
-        super().__init__()
-        self._keep(encoder_layer, num_layers, norm)
+        super().__init__(encoder_layer, num_layers, norm)
 
     def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
-        for layer in self.layers:
-            src = layer(src, src_mask, src_key_padding_mask)
-        return src if self.norm is None else self.norm(src)
+        return self._through(src, src_mask, src_key_padding_mask)
 
 
-class TransformerDecoderLayer(_Layer):
+class TransformerDecoderLayer(_Layer, decodes=True, shows=("8, 2, 16)(x, memory",)):
     """Self-attention, attention to what an encoder gave, and two dense layers, each with a residual and a
     normalisation.
-
-    Example:
-        >>> import weft
-        >>> x = weft.ops.ones((5, 2, 8), weft.float32)
-        >>> TransformerDecoderLayer(8, 2, 16)(x, weft.ops.ones((3, 2, 8), weft.float32)).shape
-        (5, 2, 8)
     """
-
-    _decodes = True
 
     def construct(
         self,
@@ -273,38 +259,21 @@ class TransformerDecoderLayer(_Layer):
         tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None,
     ) -> Tensor:
-        x = tgt
-        if self.norm_first:
-            x = x + self._attend(self.norm1(x), tgt_mask, tgt_key_padding_mask)
-            x = x + self._look_at(self.norm2(x), memory, memory_mask, memory_key_padding_mask)
-            return x + self._feed_forward(self.norm3(x))
-        x = self.norm1(x + self._attend(x, tgt_mask, tgt_key_padding_mask))
-        x = self.norm2(x + self._look_at(x, memory, memory_mask, memory_key_padding_mask))
-        return self.norm3(x + self._feed_forward(x))
+        def look(x: Tensor) -> Any:
+            return self.multihead_attn(x, memory, memory, memory_key_padding_mask, False, memory_mask)[0]
 
-    def _look_at(self, x: Tensor, memory: Tensor, mask: Any, padding: Any) -> Any:
-        return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask)[0])
-
-    def _feed_forward(self, x: Tensor) -> Any:
-        return self.dropout3(self.dense2(self.dropout(self.activation(self.dense1(x)))))
+        return self._through(tgt, self._attending(tgt_mask, tgt_key_padding_mask), look, self._feed_forward)
 
 
-class TransformerDecoder(_Layers):
+class TransformerDecoder(_Layers, shows=("TransformerDecoderLayer(8, 2, 16), 2)(x, memory",)):
     """Decoder layers one after the other.
 
     Args:
         decoder_layer: the layer, which is copied.
-
-    Example:
-        >>> import weft
-        >>> x = weft.ops.ones((5, 2, 8), weft.float32)
-        >>> TransformerDecoder(TransformerDecoderLayer(8, 2, 16), 2)(x, x).shape
-        (5, 2, 8)
     """
 
     def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
-        super().__init__()
-        self._keep(decoder_layer, num_layers, norm)
+        super().__init__(decoder_layer, num_layers, norm)
 
     def construct(
         self,
@@ -315,12 +284,11 @@ class TransformerDecoder(_Layers):
         tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None,
     ) -> Tensor:
-        for layer in self.layers:
-            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
-        return tgt if self.norm is None else self.norm(tgt)
+        masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
+        return self._through(tgt, memory, *masks)
 
 
-class Transformer(_OfAttention):
+class Transformer(_OfAttention, shows=("8, 2, 1, 1, 16)(memory, x",)):
     """An encoder and a decoder of sequences.
 
     Args:
@@ -331,12 +299,6 @@ class Transformer(_OfAttention):
 
     Raises:
         ValueError: the batches or the sizes of the inputs do not fit.
-
-    Example:
-        >>> import weft
-        >>> x = weft.ops.ones((5, 2, 8), weft.float32)
-        >>> Transformer(8, 2, 1, 1, 16)(x, weft.ops.ones((3, 2, 8), weft.float32)).shape
-        (3, 2, 8)
     """
 
     def __init__(
@@ -357,16 +319,15 @@ class Transformer(_OfAttention):
     ) -> None:
         super().__init__()
         settings: Any = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, dtype)
+        norm = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.encoder: Any = custom_encoder
         self.decoder: Any = custom_decoder
         if custom_encoder is None:
-            norm = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
             layer: Cell = TransformerEncoderLayer(d_model, nhead, *settings)
             self.encoder = TransformerEncoder(layer, num_encoder_layers, norm)
         if custom_decoder is None:
-            norm = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
             layer = TransformerDecoderLayer(d_model, nhead, *settings)
-            self.decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+            self.decoder = TransformerDecoder(layer, num_decoder_layers, copy.deepcopy(norm))
         for _, param in self.parameters_and_names():
             if param.ndim > 1:
                 param.set_data(initializer("xavier_uniform", param.shape, param.dtype))

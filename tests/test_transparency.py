@@ -147,6 +147,8 @@ OWN = {
     "weft.mindir.samples:_Samples._sample",
     "weft.nn.declared:_Operator.__get__",
     "weft.nn.declared:_OfLayer.construct",
+    "weft.nn.declared:_checked",
+    "weft.nn.declared:_checked.<locals>.checked",
     "weft.nn.declared:_applying.<locals>.construct",
     "weft.nn.declared:calling",
     "weft.nn.declared:calling.<locals>.construct",

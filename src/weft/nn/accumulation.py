@@ -9,6 +9,7 @@ import numpy as np
 from weft.autodiff.composite import HyperMap, MultitypeFuncGraph, partial
 from weft.core import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.ops._checks import positive_ints
 from weft.ops.create import zeros_like
 from weft.ops.state import assign, assign_add
 
@@ -53,10 +54,7 @@ class GradientAccumulation(Cell):
 
     def __init__(self, max_accumulation_step: int, optimizer: Cell) -> None:
         super().__init__(auto_prefix=False)
-        if isinstance(max_accumulation_step, bool) or not isinstance(max_accumulation_step, int):
-            raise TypeError(f"max_accumulation_step must be an int, not {type(max_accumulation_step).__name__}")
-        if max_accumulation_step < 1:
-            raise ValueError(f"max_accumulation_step must be positive, not {max_accumulation_step}")
+        positive_ints("GradientAccumulation", max_accumulation_step=max_accumulation_step)
         self._max_accumulation_step = max_accumulation_step
         self.optimizer = optimizer
         self.weights = optimizer.parameters

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 from weft.core import Described, Operator, Tensor
 from weft.core.declare import constructor_template
 from weft.nn.cell import Cell
-from weft.ops._checks import bools, ints
+from weft.ops._checks import bools, ints, positive_ints
 from weft.parallel.modes import is_in_auto_parallel_mode
 from weft.parallel.strategies import spread
 
@@ -176,37 +176,17 @@ def number(cell: str, what: str, value: Any) -> float:
     return float(value)
 
 
-def flag(cell: str, what: str, value: Any) -> bool:
-    """A bool.
+def _checked(check: Callable[..., None]) -> Check:
+    """The check of a parameter that functions make of their arguments; the value stays as it is."""
 
-    Raises:
-        TypeError: it is none.
-    """
-    bools(cell, **{what: value})
-    return value
+    def checked(cell: str, what: str, value: Any) -> Any:
+        check(cell, **{what: value})
+        return value
 
-
-def integer(cell: str, what: str, value: Any) -> int:
-    """An int.
-
-    Raises:
-        TypeError: it is none.
-    """
-    ints(cell, **{what: value})
-    return value
+    return checked
 
 
-def positive_int(cell: str, what: str, value: Any) -> int:
-    """A size that must be a positive int.
-
-    Raises:
-        TypeError: it is no int.
-        ValueError: it is not positive.
-    """
-    if integer(cell, what, value) < 1:
-        raise ValueError(f"{cell}: {what} must be positive, not {value}")
-    return value
-
+flag, integer, positive_int = _checked(bools), _checked(ints), _checked(positive_ints)
 
 # -- operators of layers ---------------------------------------------------------------------------------------
 
@@ -235,39 +215,33 @@ class _Operator:
 
 
 def _compute_with(layer: weakref.ref[Any], name: str, operator: Any) -> None:
-    """Let a layer compute with its operators from now on, since one of them is spread over devices; where it does not
-    compute with such a one, a warning says so.
-    """
+    """Let a layer compute with its operators from now on, since one of them is spread over devices."""
     cell = layer()
-    if cell is None or not type(cell).construct.__module__.startswith("weft."):
-        return  # the program's own `construct` calls them
-    through = getattr(type(cell), "_by_operators", None)
-    if through is None:
-        kind = type(cell).__name__
-        warnings.warn(
-            f"{kind}.{name}.shard says nothing: {kind} does not compute with this operator; spread the layer itself, "
-            f"{kind}(...).shard(in_strategy), or the operators of a Cell of your own",
-            stacklevel=3,
-        )
+    if cell is None:
         return
-    setattr(cell, name, operator)  # so that copies of the layer have it
-    cell.construct = types.MethodType(through, cell)
+    instead = f"spread the layer itself, {type(cell).__name__}(...).shard(in_strategy), or the operators of a Cell of"
+    if through := _in_place_of_construct(cell, "_by_operators", f"{name}.shard", f"{instead} your own"):
+        setattr(cell, name, operator)  # so that copies of the layer have it
+        cell.construct = types.MethodType(through, cell)
 
 
 def _compute_with_own(cell: Any, name: str) -> None:
-    """Let a layer compute with an operator that a program has set; where it does not, a warning says so."""
+    """Let a layer compute with an operator that a program has set."""
+    if through := _in_place_of_construct(cell, "_with_own", name, "write a construct of your own that does"):
+        cell.construct = types.MethodType(through, cell)
+
+
+def _in_place_of_construct(cell: Any, method: str, said: str, instead: str) -> Any:
+    """The method of a layer that computes with its operators; where the layer has none, a warning says so."""
     kind = type(cell)
     if not kind.construct.__module__.startswith("weft."):
-        return  # the program's own `construct` calls it
-    through = getattr(kind, "_with_own", None)
+        return None  # the program's own `construct` calls them
+    through = getattr(kind, method, None)
     if through is None:
-        warnings.warn(
-            f"{kind.__name__}.{name} says nothing: {kind.__name__} does not compute with this operator; write a "
-            "construct of your own that does",
-            stacklevel=3,
-        )
-        return
-    cell.construct = types.MethodType(through, cell)
+        name = kind.__name__
+        says_nothing = f"{name}.{said} says nothing: {name} does not compute with this operator"
+        warnings.warn(f"{says_nothing}; {instead}", stacklevel=4)
+    return through
 
 
 def with_inputs_spread(*names: str) -> Callable[[Any, Any], Any]:

@@ -28,15 +28,14 @@ class _NormalisedAndActivated(Described, Cell):
         after_fake: accepted; it concerns quantisation.
     """
 
-    def _follow(self, norm: type, channels: int, has_bn: bool, momentum: float, eps: float) -> None:
-        bools(type(self).__name__, has_bn=has_bn)
+    def _follow(
+        self, norm: type, channels: int, has_bn: bool, momentum: float, eps: float, activation: Any, alpha: float
+    ) -> None:
+        name = type(self).__name__
+        bools(name, has_bn=has_bn)
         self.has_bn = has_bn
         if has_bn:
             self.batchnorm = norm(channels, eps, momentum)
-
-    def _activate(self, activation: Any, alpha: float, after_fake: bool) -> None:
-        name = type(self).__name__
-        self.after_fake = after_fake
         self.has_act = activation is not None
         if activation == "leakyrelu":
             self.activation: Any = LeakyReLU(alpha)
@@ -98,8 +97,8 @@ class Conv2dBnAct(_NormalisedAndActivated):
             in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias, weight_init,
             bias_init,
         )  # fmt: skip
-        self._follow(BatchNorm2d, out_channels, has_bn, momentum, eps)
-        self._activate(activation, alpha, after_fake)
+        self._follow(BatchNorm2d, out_channels, has_bn, momentum, eps, activation, alpha)
+        self.after_fake = after_fake
 
     def construct(self, x: Tensor) -> Tensor:
         return self._followed(self.conv(x))
@@ -135,8 +134,8 @@ class DenseBnAct(_NormalisedAndActivated):
     ) -> None:
         super().__init__()
         self.dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)
-        self._follow(BatchNorm1d, out_channels, has_bn, momentum, eps)
-        self._activate(activation, alpha, after_fake)
+        self._follow(BatchNorm1d, out_channels, has_bn, momentum, eps, activation, alpha)
+        self.after_fake = after_fake
 
     def construct(self, x: Tensor) -> Tensor:
         return self._followed(self.dense(x))

@@ -105,10 +105,8 @@ class _Conv(Described, Cell):
         self.weight_init = weight_init
         self.bias_init = bias_init
         kernel = (1, *self.kernel_size) if rank == 1 else self.kernel_size
-        if self._transposed:
-            shape = (in_channels, out_channels // group, *kernel)
-        else:
-            shape = (out_channels, in_channels // group, *kernel)
+        first, second = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
+        shape = (first, second // group, *kernel)
         weight = make_weight(weight_init, shape, dtype, HeUniform(math.sqrt(5)))
         self.weight = Parameter(weight, name="weight")
         self.bias: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 import jax
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Primitive, Tensor, apply, as_operator, check_bounds, op, operator_class, shows
+from weft.core import Primitive, Tensor, apply, as_operator, check_bounds, described, op, shows
 from weft.core.conversion import converted
 from weft.core.run_number import shown
 from weft.ops._kinks import magnitude, rectified, vector_norm
@@ -38,7 +39,10 @@ def _same_shape(name: str, a: Any, b: Any) -> None:
         raise ValueError(f"{name}: input and target need the same shape, got {tuple(a.shape)} and {tuple(b.shape)}")
 
 
-@op("MSELoss", classes=(), promotes=True)
+_REDUCED: Final = described(reduction='``"mean"``, ``"sum"`` or ``"none"``.')
+
+
+@op("MSELoss", classes=(), promotes=True, describe=_REDUCED)
 @shows("mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))", "2.0")
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """Squared differences.
@@ -46,7 +50,6 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     Args:
         input: floating tensor.
         target: tensor that broadcasts with it.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     """
     input, target = operands("mse_loss", input, target)
     squares = jnp.square(input - target)
@@ -63,7 +66,7 @@ def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     return _reduced("l1_loss", magnitude(input - target), reduction)
 
 
-@op("SmoothL1Loss", init="beta=1.0, reduction='none'")
+@op("SmoothL1Loss", init="beta=1.0, reduction='none'", describe=_REDUCED)
 @shows("smooth_l1_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0]))", "[0.125 1.5  ]")
 def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str = "none") -> Any:
     """Differences, squared where they are below `beta`.
@@ -72,7 +75,6 @@ def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str
         input: floating tensor.
         target: tensor of the same shape.
         beta: where the square ends.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     """
     _same_shape("smooth_l1_loss", input, target)
     if beta < 0:
@@ -119,7 +121,7 @@ def _cross_entropy_of_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -
     return _cross_entropy_of(probability, label), by_probability * slope + by_label * by_logs
 
 
-@op("BinaryCrossEntropyLoss", classes=())
+@op("BinaryCrossEntropyLoss", classes="BinaryCrossEntropy", init="reduction='mean'", describe=_REDUCED)
 @shows("binary_cross_entropy(Tensor([0.5]), Tensor([1.0]))", "0.6931472")
 def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """Cross entropy of probabilities of one event each.
@@ -128,7 +130,6 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduct
         logits: probabilities, between 0 and 1.
         labels: true probabilities, of the same shape.
         weight: factor of each element, or None.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     """
     _same_shape("binary_cross_entropy", logits, labels)
     of_one_type("binary_cross_entropy", logits, labels)
@@ -138,10 +139,7 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduct
     return _reduced("binary_cross_entropy", loss, reduction)
 
 
-operator_class("BinaryCrossEntropy", binary_cross_entropy, "reduction='mean'")
-
-
-@op("BCEWithLogits", classes=())
+@op("BCEWithLogits", classes="BCEWithLogitsLoss", init="reduction='mean'", describe=_REDUCED)
 @shows("binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0]))", "0.6931472")
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean"
@@ -153,20 +151,14 @@ def binary_cross_entropy_with_logits(
         target: true probabilities, of the same shape.
         weight: factor of each element, or None.
         pos_weight: factor of the positive part, or None.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     """
     _same_shape("binary_cross_entropy_with_logits", input, target)
     input, target = operands("binary_cross_entropy_with_logits", input, target)
-    positive = jax.nn.log_sigmoid(input)
-    negative = jax.nn.log_sigmoid(-input)
     factor = target if pos_weight is None else target * pos_weight.astype(input.dtype)
-    loss = -(factor * positive + (1 - target) * negative)
+    loss = -(factor * jax.nn.log_sigmoid(input) + (1 - target) * jax.nn.log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight.astype(loss.dtype)
     return _reduced("binary_cross_entropy_with_logits", loss, reduction)
-
-
-operator_class("BCEWithLogitsLoss", binary_cross_entropy_with_logits, "reduction='mean'")
 
 
 @op("KLDivLoss", init="reduction='mean'")
@@ -193,24 +185,30 @@ def kl_div(logits: Any, labels: Any, *, reduction: str = "mean") -> Any:
 NO_CLASS: Final = -(1 << 31)
 
 
+def _class_axis(scores: Any) -> int:
+    """The classes are dimension 1 of scores, and the only one of a vector."""
+    return min(scores.ndim - 1, 1)
+
+
+def _by_class(vector: Any, scores: Any) -> Any:
+    """A number for each class, as it broadcasts with scores."""
+    return vector.reshape((-1, *[1] * (scores.ndim - 2)))
+
+
 def _class_loss(log_probabilities: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> Any:
-    """Loss and weight of each position; the classes are dimension 1 (0 of a vector)."""
-    axis = 0 if log_probabilities.ndim == 1 else 1
+    """Loss and weight of each position."""
+    axis = _class_axis(log_probabilities)
     count = log_probabilities.shape[axis]
     target = wide(target)
     ignored = jnp.zeros(target.shape, bool) if ignore_index == NO_CLASS else target == ignore_index
     safe = jnp.where(ignored | (target < 0) | (target >= count), 0, target)
     picked = -jnp.take_along_axis(log_probabilities, jnp.expand_dims(safe, axis), axis=axis).squeeze(axis)
-    inside = converted(~ignored, log_probabilities.dtype)
-    if weight is None:
-        weights = inside
-    else:
+    inside = weights = converted(~ignored, log_probabilities.dtype)
+    if weight is not None:
         weights = jnp.take(weight.astype(log_probabilities.dtype), safe) * inside
     loss = picked * weights
     if smoothing:
-        shape = [1] * log_probabilities.ndim
-        shape[axis] = count
-        each = log_probabilities if weight is None else log_probabilities * weight.reshape(shape)
+        each = log_probabilities if weight is None else log_probabilities * _by_class(weight, log_probabilities)
         spread = -jnp.sum(each, axis=axis) * inside / count
         loss = (1 - smoothing) * loss + smoothing * spread
     return loss, weights
@@ -223,7 +221,7 @@ def _check_classes(name: str, scores: Any, target: Any, weight: Any) -> None:
             f"{name}: scores of shape {tuple(scores.shape)} (N, C, ...) take class indices of shape {tuple(expected)}, "
             f"not {tuple(target.shape)}"
         )
-    classes = scores.shape[0 if scores.ndim == 1 else 1]
+    classes = scores.shape[_class_axis(scores)]
     if weight is not None and tuple(weight.shape) != (classes,):
         raise ValueError(f"{name}: weight must have shape ({classes},), not {tuple(weight.shape)}")
 
@@ -237,9 +235,18 @@ def _class_bounds(name: str, scores: Any, target: Any, ignore_index: int) -> Non
         check_bounds(target, count, f"{name}: there is no class {{}} of {shown(count)}", least=0, ignored=ignored)
 
 
+_OF_CLASSES: Final = described(
+    weight="factor of each class (C,), or None.",
+    ignore_index="a class that does not count.",
+    reduction='``"mean"`` (over the weights\' sum), ``"sum"`` or ``"none"``.',
+    label_smoothing="share of the uniform distribution in the target.",
+)
+
+
 @op(
     "NegativeLogLikelihood",
     classes=(),
+    describe=_OF_CLASSES,
     bounds=lambda inputs, target, weight, ignore_index, *_: _class_bounds("nll_loss", inputs, target, ignore_index),
 )
 @shows("nll_loss(Tensor([[-1.0, -2.0]]), Tensor([1]))", "2.0")
@@ -257,53 +264,36 @@ def nll_loss(
     Args:
         inputs: log-probabilities (N, C, ...) or (C,).
         target: integer classes (N, ...).
-        weight: factor of each class (C,), or None.
-        ignore_index: a class that does not count.
-        reduction: ``"mean"`` (over the weights' sum), ``"sum"`` or ``"none"``.
-        label_smoothing: share of the uniform distribution in the target.
     """
     _check_classes("nll_loss", inputs, target, weight)
     loss, weights = _class_loss(floating(inputs), target, weight, ignore_index, label_smoothing)
     return _reduced("nll_loss", loss, reduction, weights)
 
 
+@op(
+    "NLLLossWithWeight",
+    classes="NLLLoss",
+    init="reduction='mean', ignore_index=-100",
+    multiple=True,
+    bounds=lambda logits, labels, weight, reduction, ignore: _class_bounds("NLLLoss", logits, labels, ignore),
+)
 def _nll_with_weight(logits: Any, labels: Any, weight: Any, *, reduction: str, ignore_index: int) -> Any:
+    """Negative log-likelihood and the weights' sum: ``NLLLoss(reduction)(logits, labels, weight)``."""
     loss, weights = _class_loss(logits, labels, weight, ignore_index, 0.0)
     return _reduced("NLLLoss", loss, reduction, weights), jnp.sum(weights)
 
 
-_NLL = Primitive("NLLLossWithWeight", _nll_with_weight, attr_names=("reduction", "ignore_index"), multiple=True)
-
-
-@as_operator
-def NLLLoss(
-    logits: Tensor, labels: Tensor, weight: Tensor, *, reduction: str = "mean", ignore_index: int = -100
-) -> Any:
-    """Negative log-likelihood and the weights' sum: ``NLLLoss(reduction)(logits, labels, weight)``."""
-    _class_bounds("NLLLoss", logits, labels, ignore_index)
-    return apply(_NLL, (logits, labels, weight), (reduction, ignore_index))
-
-
-def _cross_entropy_rule(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    out: Tensor,
-    dout: Tensor,
-    *,
-    ignore_index: int,
-    reduction: str,
-    label_smoothing: float,
-) -> Any:
-    if target.dtype.category == 1 and weight is None and not label_smoothing:
-        return (apply(_CROSS_ENTROPY_GRAD, (input, target, dout), (ignore_index, reduction)),)
-    settings = (ignore_index, reduction, label_smoothing)
-    return apply(_CROSS_ENTROPY_GENERAL_GRAD, (input, target, weight, dout), settings)
+def _cross_entropy_rule(input: Tensor, target: Tensor, weight: Any, out: Tensor, dout: Tensor, **settings: Any) -> Any:
+    if target.dtype.category == 1 and weight is None and not settings["label_smoothing"]:
+        given = (settings["ignore_index"], settings["reduction"])
+        return (apply(_CROSS_ENTROPY_GRAD, (input, target, dout), given),)
+    return apply(_CROSS_ENTROPY_GENERAL_GRAD, (input, target, weight, dout), tuple(settings.values()))
 
 
 @op(
     "CrossEntropy",
     classes=(),
+    describe=_OF_CLASSES,
     gradient=_cross_entropy_rule,
     bounds=lambda input, target, weight, ignore_index, *_: _class_bounds("cross_entropy", input, target, ignore_index),
 )
@@ -322,29 +312,21 @@ def cross_entropy(
     Args:
         input: scores (N, C, ...) or (C,).
         target: integer classes (N, ...), or probabilities in the shape of the scores.
-        weight: factor of each class (C,), or None.
-        ignore_index: a class that does not count.
-        reduction: ``"mean"`` (over the weights' sum), ``"sum"`` or ``"none"``.
-        label_smoothing: share of the uniform distribution in the target.
     """
     if input.ndim == 0:
         raise ValueError("cross_entropy: needs scores along a dimension, not a tensor without dimensions")
-    axis = 0 if input.ndim == 1 else 1
+    axis = _class_axis(input)
     if not jnp.issubdtype(input.dtype, jnp.floating):
         raise TypeError(f"cross_entropy: the scores must be floating, not {dtypes.of_np(input.dtype)}")
     if jnp.issubdtype(target.dtype, jnp.floating):
         _same_shape("cross_entropy", input, target)
         input, target = promoted(input, target)
         log_probabilities = jax.nn.log_softmax(input, axis=axis)
-        count = input.shape[axis]
         if label_smoothing:
-            target = target * (1 - label_smoothing) + label_smoothing / count
+            target = target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
         if weight is not None:
-            shape = [1] * input.ndim
-            shape[axis] = count
-            target = target * weight.astype(target.dtype).reshape(shape)
-        loss = -jnp.sum(target * log_probabilities, axis=axis)
-        return _reduced("cross_entropy", loss, reduction)
+            target = target * _by_class(weight.astype(target.dtype), input)
+        return _reduced("cross_entropy", -jnp.sum(target * log_probabilities, axis=axis), reduction)
     _check_classes("cross_entropy", input, target, weight)
     if weight is not None:
         input, weight = promoted(input, weight)
@@ -358,11 +340,9 @@ _cross_entropy_jax = cross_entropy.primitive.implementation  # type: ignore[attr
 
 def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int, reduction: str) -> Any:
     """The common case in closed form: softmax minus the one-hot target."""
-    axis = 0 if input.ndim == 1 else 1
+    axis = _class_axis(input)
     target = wide(target)
-    shape = [1] * input.ndim
-    shape[axis] = input.shape[axis]
-    classes = jnp.arange(input.shape[axis], dtype=target.dtype).reshape(shape)
+    classes = _by_class(jnp.arange(input.shape[axis], dtype=target.dtype), input)
     all_count = ignore_index == NO_CLASS
     inside = target != ignore_index
     scale = dout
@@ -378,26 +358,11 @@ def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int
 
 
 def _cross_entropy_general_grad(input: Any, target: Any, weight: Any, dout: Any, **settings: Any) -> Any:
-    given = [input]
-    floating = jnp.issubdtype(target.dtype, jnp.floating)
-    if floating:
-        given.append(target)
-    if weight is not None:
-        given.append(weight)
-
-    def loss(*chosen: Any) -> Any:
-        rest = iter(chosen)
-        scores = next(rest)
-        return _cross_entropy_jax(
-            scores, next(rest) if floating else target, None if weight is None else next(rest), **settings
-        )
-
-    found = list(jax.vjp(loss, *given)[1](dout))
-    return (
-        found.pop(0),
-        found.pop(0) if floating else jnp.zeros(target.shape, jnp.float32),
-        jnp.zeros(()) if weight is None else found.pop(0),
-    )
+    compute = functools.partial(_cross_entropy_jax, **settings)
+    by_input, by_target, by_weight = jax.vjp(compute, input, target, weight)[1](dout)
+    if not jnp.issubdtype(target.dtype, jnp.floating):
+        by_target = jnp.zeros(target.shape, jnp.float32)
+    return by_input, by_target, jnp.zeros(()) if weight is None else by_weight
 
 
 _CROSS_ENTROPY_GRAD = Primitive("CrossEntropyGrad", _cross_entropy_grad, attr_names=("ignore_index", "reduction"))
@@ -432,9 +397,8 @@ def SparseSoftmaxCrossEntropyWithLogits(logits: Tensor, labels: Tensor, *, is_gr
     """Mean cross entropy with class indices, or its gradient: ``SparseSoftmaxCrossEntropyWithLogits(is_grad)``."""
     if not is_grad:
         return cross_entropy(logits, labels)
-    settings = (-100, "mean")
     _class_bounds("SparseSoftmaxCrossEntropyWithLogits", logits, labels, -100)
-    return apply(_CROSS_ENTROPY_GRAD, (logits, labels, Tensor(1.0, logits.dtype)), settings)
+    return apply(_CROSS_ENTROPY_GRAD, (logits, labels, Tensor(1.0, logits.dtype)), (-100, "mean"))
 
 
 @op("SigmoidCrossEntropyWithLogits")
@@ -467,8 +431,7 @@ def cosine_embedding_loss(
 @shows("margin_ranking_loss(Tensor([1.0]), Tensor([3.0]), Tensor([1.0]))", "2.0")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: float = 0.0, reduction: str = "mean") -> Any:
     """Ask that the first input be larger (target 1) or smaller (target -1) than the second."""
-    loss = rectified(-target * (input1 - input2) + margin)
-    return _reduced("margin_ranking_loss", loss, reduction)
+    return _reduced("margin_ranking_loss", rectified(-target * (input1 - input2) + margin), reduction)
 
 
 @op("HingeEmbeddingLoss", classes=())
@@ -511,7 +474,7 @@ def triplet_margin_loss(
     return _reduced("triplet_margin_loss", jnp.maximum(distance(anchor, positive) - far + margin, 0), reduction)
 
 
-@op("GaussianNLL", classes=())
+@op("GaussianNLL", classes=(), describe=_REDUCED)
 @shows("gaussian_nll_loss(Tensor([0.0]), Tensor([2.0]), Tensor([1.0]))", "2.0")
 def gaussian_nll_loss(
     x: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
@@ -524,7 +487,6 @@ def gaussian_nll_loss(
         var: variances, which count as `eps` at least.
         full: keep the constant term.
         eps: smallest variance.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     """
     x, target, var = floating(x), floating(target), floating(var)
     var = var + jax.lax.stop_gradient(jnp.maximum(var, eps) - var)  # the floor is no path for gradients

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from weft.core import Tensor, check_bounds, op, operator_class, shows
-from weft.ops._checks import bools, one_of, positive_ints
+from weft.core import Tensor, check_bounds, described, op, operator_class, shows
+from weft.ops._checks import bools, need_shape, one_of, positive_ints
 
 __all__ = [
     "crop_and_resize", "diag_part", "fold", "grid_sample", "pixel_shuffle", "pixel_unshuffle", "unfold",
@@ -19,80 +19,87 @@ __all__ = [
 
 
 def _pair(name: str, what: str, value: Any, least: int = 1) -> tuple[int, int]:
-    listed = (value, value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(listed, (tuple, list)) or len(listed) not in (1, 2):
+    listed = value if isinstance(value, (tuple, list)) else (value,)
+    if len(listed) not in (1, 2) or any(isinstance(each, bool) or not isinstance(each, int) for each in listed):
         raise TypeError(f"{name}: {what} must be an int or two, not {value!r}")
-    for each in listed:
-        if isinstance(each, bool) or not isinstance(each, int):
-            raise TypeError(f"{name}: {what} must be an int or two, not {value!r}")
-        if each < least:
-            raise ValueError(f"{name}: {what} must be at least {least}, not {value!r}")
-    return (listed[0], listed[-1])
+    if min(listed) < least:
+        raise ValueError(f"{name}: {what} must be at least {least}, not {value!r}")
+    return listed[0], listed[-1]
 
+
+def _window(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[tuple[int, int], ...]:
+    """What places windows, in pairs."""
+    return (
+        _pair(name, "kernel_size", kernel_size),
+        _pair(name, "dilation", dilation),
+        _pair(name, "padding", padding, 0),
+        _pair(name, "stride", stride),
+    )
+
+
+#: how windows are told to functions
+WINDOWS: Final = described(
+    kernel_size="height and width of a window; an int stands for both.",
+    dilation="distance of the elements of a window.",
+    stride="distance of the windows.",
+)
 
 # -- patches -------------------------------------------------------------------------------------------------------
 
 
-def _windows(size: Sequence[int], kernel: Any, dilation: Any, padding: Any, stride: Any) -> list[tuple[int, int]]:
-    """For each dimension the size with its border, and how many windows there are."""
-    found = []
-    for axis in range(2):
-        wide = size[axis] + 2 * padding[axis]
-        count = (wide - dilation[axis] * (kernel[axis] - 1) - 1) // stride[axis] + 1
-        if count < 1:
-            raise ValueError(f"the windows of {kernel} do not fit an image of {tuple(size)}")
-        found.append((wide, count))
-    return found
+def _counts(size: Sequence[int], kernel: Any, dilation: Any, padding: Any, stride: Any) -> list[int]:
+    """How many windows there are in each dimension."""
+    counts = [
+        (size[axis] + 2 * padding[axis] - dilation[axis] * (kernel[axis] - 1) - 1) // stride[axis] + 1
+        for axis in range(2)
+    ]
+    if min(counts) < 1:
+        raise ValueError(f"the windows of {kernel} do not fit an image of {tuple(size)}")
+    return counts
 
 
-def _slices(windows: list[tuple[int, int]], kernel: Any, dilation: Any, stride: Any) -> list[tuple[slice, slice]]:
-    """For each place in a window, where its elements stand."""
-
-    def along(axis: int, place: int) -> slice:
-        begin = place * dilation[axis]
-        return slice(begin, begin + stride[axis] * (windows[axis][1] - 1) + 1, stride[axis])
-
-    return [(along(0, row), along(1, column)) for row in range(kernel[0]) for column in range(kernel[1])]
+def window_slices(counts: Any, kernel: Any, dilation: Any, stride: Any) -> Iterable[tuple[slice, ...]]:
+    """For each place in a window, where its elements stand in all of the windows."""
+    axes = [
+        [slice(at * hole, at * hole + step * (count - 1) + 1, step) for at in range(size)]
+        for count, size, hole, step in zip(counts, kernel, dilation, stride, strict=True)
+    ]
+    return itertools.product(*axes)
 
 
 @op("Im2ColPatches", classes=())
 def _unfold(x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     """Patches: (N, C, places in a window, windows)."""
-    windows = _windows(x.shape[2:], kernel, dilation, padding, stride)
+    counts = _counts(x.shape[2:], kernel, dilation, padding, stride)
     wide = jnp.pad(x, ((0, 0), (0, 0), *[(border, border) for border in padding]))
-    parts = [wide[:, :, rows, columns] for rows, columns in _slices(windows, kernel, dilation, stride)]
+    parts = [wide[:, :, rows, columns] for rows, columns in window_slices(counts, kernel, dilation, stride)]
     return jnp.stack(parts, 2).reshape(*x.shape[:2], len(parts), -1)
 
 
-@op(
-    "Col2ImPatches",
-    classes=(),
-)  # fmt: skip
+@op("Col2ImPatches", classes=())
 def _fold(x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     """The image whose patches are given; elements in several patches are added."""
-    windows = _windows(size, kernel, dilation, padding, stride)
-    counts = (windows[0][1], windows[1][1])
-    if x.shape[2] != kernel[0] * kernel[1] or x.shape[3] != counts[0] * counts[1]:
+    counts = _counts(size, kernel, dilation, padding, stride)
+    if x.shape[2:] != (math.prod(kernel), math.prod(counts)):
         raise ValueError(
-            f"fold: an image of {tuple(size)} has {counts[0] * counts[1]} windows of {kernel[0] * kernel[1]} elements, "
+            f"fold: an image of {tuple(size)} has {math.prod(counts)} windows of {math.prod(kernel)} elements, "
             f"not as many as a shape {tuple(x.shape)}"
         )
-    image = jnp.zeros((*x.shape[:2], windows[0][0], windows[1][0]), x.dtype)
-    for place, (rows, columns) in enumerate(_slices(windows, kernel, dilation, stride)):
-        image = image.at[:, :, rows, columns].add(x[:, :, place].reshape(*x.shape[:2], *counts))
+    lead = x.shape[:2]
+    image = jnp.zeros((*lead, *[length + 2 * border for length, border in zip(size, padding, strict=True)]), x.dtype)
+    for place, (rows, columns) in enumerate(window_slices(counts, kernel, dilation, stride)):
+        image = image.at[:, :, rows, columns].add(x[:, :, place].reshape(*lead, *counts))
     return image[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
 
 
+@WINDOWS
 @shows("unfold(Tensor([[[[1.0, 2.0, 3.0]]]]), (1, 2))", "[[[1. 2.]\n  [2. 3.]]]")
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """The patches of images.
 
     Args:
         input: (N, C, H, W), of numbers.
-        kernel_size: height and width of a window; an int stands for both.
-        dilation: distance of the elements of a window.
         padding: border of zeros.
-        stride: distance of the windows.
 
     Returns:
         Tensor: (N, C * height * width, windows), of the same element type.
@@ -101,18 +108,12 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
         TypeError: an argument is no int, nor two.
         ValueError: a number is too small, or a window does not fit the image.
     """
-    if input.ndim != 4:
-        raise ValueError(f"unfold: images have the shape (N, C, H, W), not {input.shape}")
-    patches = _unfold(
-        input,
-        _pair("unfold", "kernel_size", kernel_size),
-        _pair("unfold", "dilation", dilation),
-        _pair("unfold", "padding", padding, 0),
-        _pair("unfold", "stride", stride),
-    )
+    need_shape("unfold", "(N, C, H, W)", input)
+    patches = _unfold(input, *_window("unfold", kernel_size, dilation, padding, stride))
     return patches.reshape((input.shape[0], -1, patches.shape[3]))
 
 
+@WINDOWS
 @shows("fold(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), (1, 3), (1, 2))", "[[[[1. 4. 3.]]]]")
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -122,10 +123,7 @@ def fold(
     Args:
         input: (N, C, height * width of a window, windows), or the middle two as one, of numbers.
         output_size: height and width of the images: two ints, or a Tensor of them.
-        kernel_size: height and width of a window; an int stands for both.
-        dilation: distance of the elements of a window.
         padding: border of zeros that the images had.
-        stride: distance of the windows.
 
     Returns:
         Tensor: (N, C, H, W), of the same element type.
@@ -134,21 +132,14 @@ def fold(
         TypeError: an argument is no int, nor two.
         ValueError: the patches are not those of images of this size.
     """
-    window = _pair("fold", "kernel_size", kernel_size)
-    count = window[0] * window[1]
+    window = _window("fold", kernel_size, dilation, padding, stride)
+    count = math.prod(window[0])
     if input.ndim == 3 and not input.shape[1] % count:
         input = input.reshape((input.shape[0], input.shape[1] // count, count, input.shape[2]))
     if input.ndim != 4:
         raise ValueError(f"fold: patches have the shape (N, C, elements, windows), not {input.shape}")
-    size = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
-    return _fold(
-        input,
-        _pair("fold", "output_size", size),
-        window,
-        _pair("fold", "dilation", dilation),
-        _pair("fold", "padding", padding, 0),
-        _pair("fold", "stride", stride),
-    )
+    size = output_size.tolist() if isinstance(output_size, Tensor) else output_size
+    return _fold(input, _pair("fold", "output_size", size), *window)
 
 
 # -- pixels and channels ---------------------------------------------------------------------------------------------
@@ -222,11 +213,10 @@ def diag_part(input_x: Tensor) -> Tensor:
     Raises:
         ValueError: the halves of the shape differ.
     """
-    half = input_x.ndim // 2
-    shape = input_x.shape
+    half, shape = input_x.ndim // 2, input_x.shape
     if not shape or input_x.ndim % 2 or shape[:half] != shape[half:]:
         raise ValueError(f"diag_part: the two halves of the shape must be alike, not {shape}")
-    size = int(np.prod(shape[:half]))
+    size = math.prod(shape[:half])
     return input_x.reshape((size * size,))[:: size + 1].reshape(shape[:half])
 
 
@@ -260,11 +250,8 @@ def _positions(at: Any, size: int, padding_mode: str, align_corners: bool) -> An
 def _grid_sample(x: Any, grid: Any, *, mode: str, padding_mode: str, align_corners: bool) -> Any:
     sizes = x.shape[2:]
     rank = len(sizes)
-    # the last coordinate of a point is that of the first dimension
-    places = [
-        _positions(grid[..., rank - 1 - axis].astype(x.dtype), sizes[axis], padding_mode, align_corners)
-        for axis in range(rank)
-    ]
+    points = jnp.moveaxis(grid[..., ::-1], -1, 0).astype(x.dtype)  # the last coordinate is that of the first dimension
+    places = [_positions(at, size, padding_mode, align_corners) for at, size in zip(points, sizes, strict=True)]
     batch = jnp.arange(x.shape[0]).reshape(-1, *[1] * (grid.ndim - 2))
 
     def taken(index: Sequence[Any]) -> Any:
@@ -272,8 +259,7 @@ def _grid_sample(x: Any, grid: Any, *, mode: str, padding_mode: str, align_corne
         for place, size in zip(index, sizes, strict=True):
             inside = inside & (place >= 0) & (place < size)
         clipped = [jnp.clip(place, 0, size - 1).astype(jnp.int32) for place, size in zip(index, sizes, strict=True)]
-        # advanced indices around a slice come first
-        found = x[(batch, slice(None), *clipped)]
+        found = x[(batch, slice(None), *clipped)]  # advanced indices around a slice come first
         return jnp.where(inside[..., None], found, 0)
 
     if mode == "nearest":

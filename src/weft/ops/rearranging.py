@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from weft.core import Tensor, as_operator
-from weft.ops._checks import ints
+from jax import lax
+
+from weft.core import Tensor, as_operator, described
+from weft.ops._checks import ints, need_shape, one_of, strings
 from weft.ops._rules import numbers
 from weft.ops.conv import conv2d
 from weft.ops.gather import gather
-from weft.ops.images import fold, unfold
+from weft.ops.images import fold, unfold, window_slices
 from weft.ops.index import getitem
 from weft.ops.joining import concat
 from weft.ops.padding import pad
 from weft.ops.shape import reshape, transpose
+from weft.ops.space import batch_to_blocks, blocks_to_batch
+
+_DESCRIBED: Final = described(
+    block_size="height and width of a block.",
+    block_shape="sizes of a block.",
+    paddings="zeros before and after each dimension of a block, in pairs.",
+    crops="what is cut before and after each dimension of a block, in pairs.",
+    dilation="distance of the elements of a window.",
+    dilations="distance of the elements of a window.",
+    stride="distance of windows.",
+    padding='``"SAME"`` or ``"VALID"``.',
+    src_format='``"NHWC"`` or ``"NCHW"``.',
+    dst_format="the same.",
+)
 
 
-def _pairs(name: str, what: str, value: Any, count: int) -> list[tuple[int, int]]:
-    """Two non-negative numbers for each dimension."""
+def _pairs(name: str, what: str, value: Any, x: Tensor, first: int, rank: int) -> list[tuple[int, ...]]:
+    """Two non-negative numbers for each dimension of a block; the blocks begin at the dimension `first`."""
+    if x.ndim != first + rank:
+        raise ValueError(f"{name}: blocks of {rank} dimensions need {first + rank}, not shape {x.shape}")
     if isinstance(value, Tensor):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         raise TypeError(f"{name}: {what} must be a list of pairs, not {type(value).__name__}")
     pairs = [numbers(pair) for pair in value]
-    if len(pairs) != count or any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"{name}: {what} must be {count} pairs, not {value}")
-    if any(number < 0 for pair in pairs for number in pair):
-        raise ValueError(f"{name}: {what} must not be negative: {value}")
-    return [(low, high) for low, high in pairs]
+    if len(pairs) != rank or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
+        raise ValueError(f"{name}: {what} must be {rank} pairs of numbers that are not negative, not {value}")
+    return pairs
 
 
 def _blocks(name: str, block_shape: Any) -> tuple[int, ...]:
@@ -42,41 +56,18 @@ def _blocks(name: str, block_shape: Any) -> tuple[int, ...]:
     return blocks
 
 
+def _of_rank(name: str, block_shape: Any, x: Tensor) -> tuple[int, ...]:
+    """The sizes of a block, an int for all of the dimensions after the second."""
+    blocks = _blocks(name, block_shape)
+    return blocks * (x.ndim - 2) if isinstance(block_shape, int) else blocks
+
+
 def _to_batch(name: str, x: Tensor, blocks: tuple[int, ...], paddings: Any, first: int) -> Tensor:
-    """Make examples of the pixels of blocks; the blocks begin at the dimension `first`."""
-    if x.ndim != first + len(blocks):
-        raise ValueError(f"{name}: blocks of {len(blocks)} dimensions need {first + len(blocks)}, not shape {x.shape}")
-    pairs = _pairs(name, "paddings", paddings, len(blocks))
-    if any(map(any, pairs)):
-        x = pad(x, [number for pair in reversed(pairs) for number in pair])
-    count, between, sizes = x.shape[0], x.shape[1:first], x.shape[first:]
-    if any(size % block for size, block in zip(sizes, blocks, strict=True)):
-        raise RuntimeError(f"{name}: padded sizes {sizes} are no multiples of {blocks}")
-    split = [part for size, block in zip(sizes, blocks, strict=True) for part in (size // block, block)]
-    x = reshape(x, (count, *between, *split))
-    inner = range(first + 1, x.ndim, 2)
-    x = transpose(x, (*inner, 0, *range(1, first), *range(first, x.ndim, 2)))
-    return reshape(x, (math.prod(blocks) * count, *between, *split[::2]))
+    return blocks_to_batch(name, x, blocks, _pairs(name, "paddings", paddings, x, first, len(blocks)))
 
 
 def _from_batch(name: str, x: Tensor, blocks: tuple[int, ...], crops: Any, first: int) -> Tensor:
-    """Make blocks of pixels of examples, and cut the edges."""
-    if x.ndim != first + len(blocks):
-        raise ValueError(f"{name}: blocks of {len(blocks)} dimensions need {first + len(blocks)}, not shape {x.shape}")
-    pairs = _pairs(name, "crops", crops, len(blocks))
-    count, left = divmod(x.shape[0], math.prod(blocks))
-    if left:
-        raise ValueError(f"{name}: {x.shape[0]} examples are no multiple of {math.prod(blocks)}")
-    between, sizes = x.shape[1:first], x.shape[first:]
-    rank = len(blocks)
-    x = reshape(x, (*blocks, count, *between, *sizes))
-    order = [rank, *range(rank + 1, rank + first)]
-    order += [axis for i in range(rank) for axis in (rank + first + i, i)]
-    x = reshape(transpose(x, tuple(order)), (count, *between, *[s * b for s, b in zip(sizes, blocks, strict=True)]))
-    cut = [slice(low, size - high) for (low, high), size in zip(pairs, x.shape[first:], strict=True)]
-    if any(part.start >= part.stop for part in cut):
-        raise ValueError(f"{name}: crops {crops} leave nothing of {x.shape[first:]}")
-    return getitem(x, (*[slice(None)] * first, *cut)) if any(map(any, pairs)) else x
+    return batch_to_blocks(name, x, blocks, _pairs(name, "crops", crops, x, first, len(blocks)))
 
 
 def _square(name: str, block_size: Any) -> tuple[int, int]:
@@ -87,52 +78,32 @@ def _square(name: str, block_size: Any) -> tuple[int, int]:
 
 
 @as_operator
+@_DESCRIBED
 def SpaceToBatch(input_x: Tensor, *, block_size: int, paddings: Any) -> Tensor:
-    """Make examples of the pixels of square blocks of images (N, C, H, W).
-
-    Args:
-        block_size: height and width of a block.
-        paddings: zeros before and after the rows and the columns, two pairs.
-    """
+    """Make examples of the pixels of square blocks of images (N, C, H, W)."""
     return _to_batch("SpaceToBatch", input_x, _square("SpaceToBatch", block_size), paddings, 2)
 
 
 @as_operator
+@_DESCRIBED
 def BatchToSpace(input_x: Tensor, *, block_size: int, crops: Any) -> Tensor:
-    """Make square blocks of pixels of the examples of images (N, C, H, W).
-
-    Args:
-        block_size: height and width of a block.
-        crops: what is cut before and after the rows and the columns, two pairs.
-    """
+    """Make square blocks of pixels of the examples of images (N, C, H, W)."""
     return _from_batch("BatchToSpace", input_x, _square("BatchToSpace", block_size), crops, 2)
 
 
 @as_operator
+@_DESCRIBED
 def SpaceToBatchND(input_x: Tensor, *, block_shape: Any, paddings: Any) -> Tensor:
-    """Make examples of the elements of blocks of the last dimensions.
-
-    Args:
-        block_shape: sizes of a block.
-        paddings: zeros before and after each dimension, in pairs.
-    """
-    blocks = _blocks("SpaceToBatchND", block_shape)
-    if isinstance(block_shape, int):
-        blocks *= input_x.ndim - 2
+    """Make examples of the elements of blocks of the last dimensions."""
+    blocks = _of_rank("SpaceToBatchND", block_shape, input_x)
     return _to_batch("SpaceToBatchND", input_x, blocks, paddings, input_x.ndim - len(blocks))
 
 
 @as_operator
+@_DESCRIBED
 def BatchToSpaceND(input_x: Tensor, *, block_shape: Any, crops: Any) -> Tensor:
-    """Make blocks of the last dimensions of examples.
-
-    Args:
-        block_shape: sizes of a block.
-        crops: what is cut before and after each dimension, in pairs.
-    """
-    blocks = _blocks("BatchToSpaceND", block_shape)
-    if isinstance(block_shape, int):
-        blocks *= input_x.ndim - 2
+    """Make blocks of the last dimensions of examples."""
+    blocks = _of_rank("BatchToSpaceND", block_shape, input_x)
     return _from_batch("BatchToSpaceND", input_x, blocks, crops, input_x.ndim - len(blocks))
 
 
@@ -143,25 +114,22 @@ def BatchToSpaceNDV2(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
 
 
 @as_operator
+@_DESCRIBED
 def Im2Col(x: Tensor, *, ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) -> Tensor:
     """The windows of images (N, C, H, W) as columns (N, C, elements of a window, windows).
 
     Args:
         ksizes: size of a window.
         strides: distance of windows.
-        dilations: distance of the elements of a window.
         pads: zeros around the images.
     """
-    if not isinstance(x, Tensor):
-        raise TypeError(f"Im2Col takes a tensor, not {type(x).__name__}")
-    if x.ndim != 4:
-        raise ValueError(f"Im2Col takes images (N, C, H, W), not shape {x.shape}")
+    need_shape("Im2Col", "(N, C, H, W)", x)
     columns = unfold(x, ksizes, dilations, pads, strides)
-    count, channels = x.shape[:2]
-    return reshape(columns, (count, channels, -1, columns.shape[-1]))
+    return reshape(columns, (*x.shape[:2], -1, columns.shape[-1]))
 
 
 @as_operator
+@_DESCRIBED
 def Col2Im(
     x: Tensor, output_size: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
@@ -169,65 +137,41 @@ def Col2Im(
 
     Args:
         kernel_size: size of a window.
-        dilation: distance of the elements of a window.
         padding: zeros around the images.
-        stride: distance of windows.
     """
-    if not isinstance(x, Tensor):
-        raise TypeError(f"Col2Im takes a tensor, not {type(x).__name__}")
-    if x.ndim != 4:
-        raise ValueError(f"Col2Im takes columns (N, C, K, L), not shape {x.shape}")
+    need_shape("Col2Im", "(N, C, elements of a window, windows)", x)
     return fold(x, numbers(output_size), kernel_size, dilation, padding, stride)
 
 
-def _four(name: str, what: str, value: Any) -> tuple[int, int]:
-    """The last two of four numbers of which the first two are 1."""
-    if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{name}: {what} must be a tuple, not {type(value).__name__}")
-    if len(value) != 4 or tuple(value[:2]) != (1, 1) or min(value) < 1:
-        raise ValueError(f"{name}: {what} must be (1, 1, rows, columns), not {value}")
-    return value[2], value[3]
-
-
-def _edges(name: str, padding: str, sizes: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[int]:
-    """The zeros before and after each dimension, from the last one on."""
-    if not isinstance(padding, str) or padding.upper() not in ("SAME", "VALID"):
-        raise ValueError(f"{name}: padding must be 'SAME' or 'VALID', not {padding!r}")
-    found: list[int] = []
-    for size, length, stride in zip(reversed(sizes), reversed(kernel), reversed(strides), strict=True):
-        needed = max((-(-size // stride) - 1) * stride + length - size, 0) if padding.upper() == "SAME" else 0
-        found += [needed // 2, needed - needed // 2]
-    return found
+def _window(name: str, what: str, value: Any, rank: int) -> tuple[int, ...]:
+    """Sizes behind a 1 for the examples and a 1 for the channels; those of volumes may stand alone, or be one int."""
+    if isinstance(value, bool) or not isinstance(value, (list, tuple, int) if rank == 3 else (list, tuple)):
+        raise TypeError(f"{name}: {what} must be a tuple of ints, not {type(value).__name__}")
+    found = (value,) * rank if isinstance(value, int) else tuple(value)
+    found = (1, 1, *found) if len(found) == rank == 3 else found
+    if len(found) != rank + 2 or found[:2] != (1, 1) or min(found) < 1:
+        raise ValueError(f"{name}: {what} must be (1, 1, and {rank} positive ints), not {value}")
+    return found[2:]
 
 
 def _patches(
     name: str, x: Tensor, kernel: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str
 ) -> Tensor:
     """The windows of the dimensions after the second, their elements as channels with those of the image last."""
+    if not isinstance(padding, str) or padding.upper() not in ("SAME", "VALID"):
+        raise ValueError(f"{name}: padding must be 'SAME' or 'VALID', not {padding!r}")
     spans = [(length - 1) * rate + 1 for length, rate in zip(kernel, rates, strict=True)]
-    edges = _edges(name, padding, x.shape[2:], spans, strides)
-    if any(edges):
-        x = pad(x, edges)
+    edges = lax.padtype_to_pads(x.shape[2:], spans, strides, padding.upper())
+    if any(map(any, edges)):
+        x = pad(x, ((0, 0), (0, 0), *edges))
     counts = [(size - span) // stride + 1 for size, span, stride in zip(x.shape[2:], spans, strides, strict=True)]
     if min(counts) < 1:
         raise ValueError(f"{name}: a window of {spans} does not fit into {x.shape[2:]}")
-    parts = [
-        getitem(
-            x,
-            (
-                *[slice(None)] * 2,
-                *[
-                    slice(at * rate, at * rate + (count - 1) * stride + 1, stride)
-                    for at, rate, count, stride in zip(place, rates, counts, strides, strict=True)
-                ],
-            ),
-        )
-        for place in itertools.product(*map(range, kernel))
-    ]
-    return parts[0] if len(parts) == 1 else concat(parts, 1)
+    return concat([getitem(x, (..., *place)) for place in window_slices(counts, kernel, rates, strides)], 1)
 
 
 @as_operator
+@_DESCRIBED
 def ExtractImagePatches(input_x: Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str = "VALID") -> Tensor:
     """The windows of images (N, C, H, W), their elements as channels.
 
@@ -235,40 +179,27 @@ def ExtractImagePatches(input_x: Tensor, *, ksizes: Any, strides: Any, rates: An
         ksizes: (1, 1, rows, columns) of a window.
         strides: (1, 1, rows, columns) between windows.
         rates: (1, 1, rows, columns) between the elements of a window.
-        padding: ``"SAME"`` or ``"VALID"``.
     """
     name = "ExtractImagePatches"
-    kernel, step, rate = _four(name, "ksizes", ksizes), _four(name, "strides", strides), _four(name, "rates", rates)
-    if input_x.ndim != 4:
-        raise ValueError(f"{name} takes images (N, C, H, W), not shape {input_x.shape}")
-    return _patches(name, input_x, kernel, step, rate, padding)
-
-
-def _five(name: str, what: str, value: Any) -> tuple[int, ...]:
-    """The last three of five numbers of which the first two are 1."""
-    if isinstance(value, bool) or not isinstance(value, (list, tuple, int)):
-        raise TypeError(f"{name}: {what} must be integers, not {type(value).__name__}")
-    found = (1, 1, *[value] * 3) if isinstance(value, int) else tuple(value)
-    found = (1, 1, *found) if len(found) == 3 else found
-    if len(found) != 5 or found[:2] != (1, 1) or min(found) < 1:
-        raise ValueError(f"{name}: {what} must be (1, 1, depth, rows, columns), not {value}")
-    return found[2:]
+    settings = {"ksizes": ksizes, "strides": strides, "rates": rates}
+    windows = [_window(name, what, value, 2) for what, value in settings.items()]
+    need_shape(name, "(N, C, H, W)", input_x)
+    return _patches(name, input_x, *windows, padding)
 
 
 @as_operator
+@_DESCRIBED
 def ExtractVolumePatches(input_x: Tensor, *, kernel_size: Any, strides: Any, padding: str) -> Tensor:
     """The windows of volumes (N, C, D, H, W), their elements as channels.
 
     Args:
         kernel_size: size of a window, a number or (1, 1, depth, rows, columns).
         strides: distance of windows, likewise.
-        padding: ``"SAME"`` or ``"VALID"``.
     """
     name = "ExtractVolumePatches"
-    kernel, step = _five(name, "kernel_size", kernel_size), _five(name, "strides", strides)
-    if input_x.ndim != 5:
-        raise ValueError(f"{name} takes volumes (N, C, D, H, W), not shape {input_x.shape}")
-    return _patches(name, input_x, kernel, step, (1, 1, 1), padding)
+    kernel, steps = _window(name, "kernel_size", kernel_size, 3), _window(name, "strides", strides, 3)
+    need_shape(name, "(N, C, D, H, W)", input_x)
+    return _patches(name, input_x, kernel, steps, (1, 1, 1), padding)
 
 
 @as_operator
@@ -290,6 +221,7 @@ def ChannelShuffle(x: Tensor, *, group: int) -> Tensor:
 
 
 @as_operator
+@_DESCRIBED
 def DepthwiseConv2dNative(
     x: Tensor, weight: Tensor, *, channel_multiplier: int, kernel_size: Any, mode: int = 3, pad_mode: str = "valid",
     pad: Any = 0, stride: Any = 1, dilation: Any = 1, group: int = 1,
@@ -302,8 +234,6 @@ def DepthwiseConv2dNative(
         mode: accepted.
         pad_mode: ``"valid"``, ``"same"`` or ``"pad"``.
         pad: zeros around the images where `pad_mode` is ``"pad"``.
-        stride: distance of windows.
-        dilation: distance of the elements of a window.
         group: accepted.
     """
     del kernel_size, mode, group
@@ -317,40 +247,25 @@ def DepthwiseConv2dNative(
     return conv2d(x, filters, pad_mode=pad_mode, padding=pad, stride=stride, dilation=dilation, groups=channels)
 
 
-def _check_format(name: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, not {type(value).__name__}")
-    if value not in ("NHWC", "NCHW"):
-        raise ValueError(f"{name} must be 'NHWC' or 'NCHW', not {value!r}")
-
-
 def _moved(name: str, src_format: str, dst_format: str) -> list[int]:
     """Where each dimension of the second format is in the first one."""
-    _check_format(f"{name}: src_format", src_format)
-    _check_format(f"{name}: dst_format", dst_format)
+    strings(name, src_format=src_format, dst_format=dst_format)
+    one_of(name, ("NHWC", "NCHW"), src_format=src_format, dst_format=dst_format)
     return [src_format.index(letter) for letter in dst_format]
 
 
 @as_operator
+@_DESCRIBED
 def DataFormatDimMap(input_x: Tensor, *, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
-    """For positions of dimensions in the second data format, those of the same dimensions in the first one.
-
-    Args:
-        src_format: ``"NHWC"`` or ``"NCHW"``.
-        dst_format: the same.
-    """
+    """For positions of dimensions in the second data format, those of the same dimensions in the first one."""
     table = Tensor(_moved("DataFormatDimMap", src_format, dst_format), input_x.dtype)
     return gather(table, input_x % 4, 0)
 
 
 @as_operator
+@_DESCRIBED
 def DataFormatVecPermute(input_x: Tensor, *, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
-    """What stands for the dimensions of one data format, in the order of another one.
-
-    Args:
-        src_format: ``"NHWC"`` or ``"NCHW"``.
-        dst_format: the same.
-    """
+    """What stands for the dimensions of one data format, in the order of another one."""
     order = _moved("DataFormatVecPermute", src_format, dst_format)
     if input_x.shape not in ((4,), (4, 2)):
         raise ValueError(f"DataFormatVecPermute takes a shape of (4,) or (4, 2), not {input_x.shape}")

@@ -10,29 +10,36 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, op, operator_class, told
-from weft.ops._checks import bools, one_of
+from weft.core import Tensor, as_operator, described, op, operator_class, told
+from weft.ops._checks import bools, need_shape, one_of
 from weft.ops._rules import numbers
 from weft.ops.images import grid_sample
 from weft.ops.matmul import matmul
 from weft.ops.padding import interpolate
-from weft.ops.shape import reshape, swapaxes, transpose
+from weft.ops.shape import swapaxes, transpose
+from weft.ops.space import affine_points
+
+_DESCRIBED: Final = described(
+    align_corners="whether the corners' centres coincide.",
+    half_pixel_centers="whether pixels are where their centres are.",
+)
 
 # -- sizes: a matrix for the rows and one for the columns --------------------------------------------------------------
 
 
-def _resized(name: str, x: Tensor, size: Any, weights: Callable[[int, int], Any], channels_last: bool) -> Tensor:
-    """Images whose rows and columns are sums of those of others, weighted by ``weights(length, wanted)``."""
-    if x.ndim != 4:
-        raise ValueError(f"{name} takes images of 4 dimensions, not shape {x.shape}")
+def _wanted(name: str, layout: str, x: Tensor, size: Any) -> tuple[int, ...]:
+    """The size that images are made of."""
+    need_shape(name, layout, x)
     wanted = numbers(size)
     if len(wanted) != 2 or min(wanted) < 1:
         raise ValueError(f"{name}: a size is two positive integers, not {wanted}")
-    if channels_last:
-        x = transpose(x, (0, 3, 1, 2))
-    rows, columns = (Tensor(weights(a, b), x.dtype) for a, b in zip(x.shape[2:], wanted, strict=True))
-    found = matmul(rows, matmul(x, swapaxes(columns, 0, 1)))
-    return transpose(found, (0, 2, 3, 1)) if channels_last else found
+    return wanted
+
+
+def _resized(x: Tensor, wanted: tuple[int, ...], weights: Callable[..., Any], *settings: bool) -> Tensor:
+    """Images whose rows and columns are sums of those of others, weighted by ``weights(length, wanted, *settings)``."""
+    rows, columns = (Tensor(weights(*sizes, *settings), x.dtype) for sizes in zip(x.shape[2:], wanted, strict=True))
+    return matmul(rows, matmul(x, swapaxes(columns, 0, 1)))
 
 
 def _scale(length: int, wanted: int, align_corners: bool) -> float:
@@ -71,74 +78,51 @@ def _cubic_weights(length: int, wanted: int, align_corners: bool, half_pixel_cen
     return found / found.sum(1, keepdims=True) if half_pixel_centers else found
 
 
-@as_operator
-def ResizeArea(images: Tensor, size: Any, *, align_corners: bool = False) -> Tensor:
-    """Images (N, H, W, C) of another size, each pixel the mean of what it covers, as float32.
-
-    Args:
-        align_corners: whether the corners' centres coincide.
-    """
-    return _resized(
-        "ResizeArea",
-        images.astype(dtypes.float32),
-        size,
-        lambda length, wanted: _area_weights(length, wanted, align_corners),
-        True,
-    )
-
-
-@as_operator
-def ResizeBicubic(image: Tensor, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
-    """Images (N, C, H, W) of another size by cubic interpolation.
-
-    Args:
-        align_corners: whether the corners' centres coincide.
-        half_pixel_centers: whether pixels are where their centres are.
-    """
+def _one_of_both(name: str, align_corners: bool, half_pixel_centers: bool) -> None:
     if align_corners and half_pixel_centers:
-        raise ValueError("ResizeBicubic: corners are not aligned where pixels are at their centres")
-    return _resized(
-        "ResizeBicubic",
-        image,
-        size,
-        lambda length, wanted: _cubic_weights(length, wanted, align_corners, half_pixel_centers),
-        False,
-    )
-
-
-def _nearest_weights(length: int, wanted: int, align_corners: bool, half_pixel_centers: bool) -> Any:
-    scale = _scale(length, wanted, align_corners)
-    at = (np.arange(wanted) + 0.5 * half_pixel_centers) * scale
-    place = np.floor(at + 0.5) if align_corners else np.floor(at)
-    return np.arange(length)[None, :] == np.clip(place, 0, length - 1)[:, None]
+        raise ValueError(f"{name}: corners are not aligned where pixels are at their centres")
 
 
 @as_operator
+@_DESCRIBED
+def ResizeArea(images: Tensor, size: Any, *, align_corners: bool = False) -> Tensor:
+    """Images (N, H, W, C) of another size, each pixel the mean of what it covers, as float32."""
+    wanted = _wanted("ResizeArea", "(N, H, W, C)", images, size)
+    channels_first = transpose(images.astype(dtypes.float32), (0, 3, 1, 2))
+    return transpose(_resized(channels_first, wanted, _area_weights, align_corners), (0, 2, 3, 1))
+
+
+@as_operator
+@_DESCRIBED
+def ResizeBicubic(image: Tensor, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
+    """Images (N, C, H, W) of another size by cubic interpolation."""
+    _one_of_both("ResizeBicubic", align_corners, half_pixel_centers)
+    wanted = _wanted("ResizeBicubic", "(N, C, H, W)", image, size)
+    return _resized(image, wanted, _cubic_weights, align_corners, half_pixel_centers)
+
+
+def _nearest(length: int, wanted: int, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+    """The position of the pixel that is nearest to each of the wanted ones."""
+    at = (np.arange(wanted) + 0.5 * half_pixel_centers) * _scale(length, wanted, align_corners)
+    return Tensor(np.clip(np.floor(at + 0.5 * align_corners), 0, length - 1).astype(np.int64))
+
+
+@as_operator
+@_DESCRIBED
 def ResizeNearestNeighborV2(
     image: Tensor, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Images (N, C, H, W) of another size by the nearest pixel.
-
-    Args:
-        align_corners: whether the corners' centres coincide.
-        half_pixel_centers: whether pixels are where their centres are.
-    """
+    """Images (N, C, H, W) of another size by the nearest pixel."""
     name = "ResizeNearestNeighborV2"
-    if align_corners and half_pixel_centers:
-        raise ValueError(f"{name}: corners are not aligned where pixels are at their centres")
-    wanted = numbers(size)
-    if image.ndim != 4 or len(wanted) != 2 or min(wanted) < 1:
-        raise ValueError(f"{name} takes images of 4 dimensions and two positive sizes, not {image.shape} and {wanted}")
-    rows, columns = (
-        np.argmax(_nearest_weights(length, size, align_corners, half_pixel_centers), 1)
-        for length, size in zip(image.shape[2:], wanted, strict=True)
-    )
-    return image[:, :, Tensor(rows)][:, :, :, Tensor(columns)]
+    _one_of_both(name, align_corners, half_pixel_centers)
+    height, width = _wanted(name, "(N, C, H, W)", image, size)
+    rows = _nearest(image.shape[2], height, align_corners, half_pixel_centers)
+    columns = _nearest(image.shape[3], width, align_corners, half_pixel_centers)
+    return image[:, :, rows][:, :, :, columns]
 
 
 def _upsampled(name: str, x: Tensor, output_size: Any, scales: Any, mode: str, align_corners: bool) -> Tensor:
-    if x.ndim != 5:
-        raise ValueError(f"{name} takes volumes (N, C, D, H, W), not shape {x.shape}")
+    need_shape(name, "(N, C, D, H, W)", x)
     if (output_size is None) == (scales is None):
         raise ValueError(f"{name}: exactly one of output_size and scales is given")
     given = output_size if scales is None else scales
@@ -146,10 +130,8 @@ def _upsampled(name: str, x: Tensor, output_size: Any, scales: Any, mode: str, a
         raise TypeError(f"{name}: sizes are a tuple or list, not {type(given).__name__}")
     if len(given) != 3 or min(given) <= 0:
         raise ValueError(f"{name}: sizes are three positive numbers, not {given}")
-    options: dict[str, Any] = {} if mode == "nearest" else {"align_corners": align_corners}
-    if scales is None:
-        return interpolate(x, tuple(output_size), mode=mode, **options)
-    return interpolate(x, scale_factor=tuple(map(float, scales)), mode=mode, **options)
+    factors = None if scales is None else tuple(map(float, scales))
+    return interpolate(x, output_size, factors, mode, align_corners)
 
 
 @as_operator
@@ -159,14 +141,11 @@ def UpsampleNearest3D(x: Tensor, output_size: Any = None, scales: Any = None) ->
 
 
 @as_operator
+@_DESCRIBED
 def UpsampleTrilinear3D(
     x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool = False
 ) -> Tensor:
-    """Volumes (N, C, D, H, W) of another size by linear interpolation.
-
-    Args:
-        align_corners: whether the corners' centres coincide.
-    """
+    """Volumes (N, C, D, H, W) of another size by linear interpolation."""
     return _upsampled("UpsampleTrilinear3D", x, output_size, scales, "trilinear", align_corners)
 
 
@@ -215,12 +194,10 @@ def _kernel_weights(length: int, wanted: int, scale: Any, shift: Any, kernel: st
 def _scaled(images: Any, scale: Any, translation: Any, *, size: tuple[int, int], kernel: str, antialias: bool) -> Any:
     """Images (N, H, W, C) scaled and moved, by a kernel."""
     rows, columns = (
-        _kernel_weights(length, size[i], scale[i], translation[i], kernel, antialias)
+        _kernel_weights(length, size[i], scale[i], translation[i], kernel, antialias).astype(jnp.float32)
         for i, length in enumerate(images.shape[1:3])
     )
-    return jnp.einsum(
-        "ih,nhwc,jw->nijc", rows.astype(jnp.float32), images.astype(jnp.float32), columns.astype(jnp.float32)
-    )
+    return jnp.einsum("ih,nhwc,jw->nijc", rows, images.astype(jnp.float32), columns)
 
 
 @as_operator
@@ -240,8 +217,7 @@ def ScaleAndTranslate(
         antialias: whether a kernel is as wide as the pixels that become one.
     """
     one_of("ScaleAndTranslate", _KERNELS, kernel_type=kernel_type)
-    if images.ndim != 4:
-        raise ValueError(f"ScaleAndTranslate takes images (N, H, W, C), not shape {images.shape}")
+    need_shape("ScaleAndTranslate", "(N, H, W, C)", images)
     return _scaled(images, scale, translation, size=numbers(size), kernel=kernel_type, antialias=bool(antialias))
 
 
@@ -269,111 +245,80 @@ def _rgb(hsv: Any) -> Any:
     return jnp.stack([((jnp.clip(ramp, 0, 1) - 1) * saturation + 1) * value for ramp in ramps], -1)
 
 
-def _in_single(change: Any, image: Any) -> Any:
-    wide = image if image.dtype.itemsize > 2 else image.astype(jnp.float32)
-    return change(wide).astype(image.dtype)
-
-
-def _need_channels(name: str, image: Any, least: int, most: int | None = None) -> None:
+def _of_colours(name: str, image: Any, change: Callable[[Any], Any], least: int, most: int | None = None) -> Any:
+    """What a function makes of colours in the last dimension of images, computed in float32 at least."""
     if not jnp.issubdtype(image.dtype, jnp.floating):
         raise TypeError(f"{name} takes floats, not {image.dtype}")
     if image.ndim < least or image.ndim > (most or image.ndim) or image.shape[-1] != 3:
         raise ValueError(f"{name} takes images whose last dimension is 3 colours, not shape {image.shape}")
+    return change(image if image.dtype.itemsize > 2 else image.astype(jnp.float32)).astype(image.dtype)
 
 
-@op("RGBToHSV", classes=(), no_gradient=_WHY)
+@op("RGBToHSV", no_gradient=_WHY)
 def _rgb_to_hsv(images: Any) -> Any:
     """Hue, saturation and value of colours."""
-    _need_channels("RGBToHSV", images, 1)
-    return _in_single(_hsv, images)
+    return _of_colours("RGBToHSV", images, _hsv, 1)
 
 
-@op("HSVToRGB", classes=(), no_gradient=_WHY)
+@op("HSVToRGB", no_gradient=_WHY)
 def _hsv_to_rgb(x: Any) -> Any:
     """Red, green and blue of images (N, H, W, 3) of hue, saturation and value."""
-    _need_channels("HSVToRGB", x, 4, 4)
-    return _in_single(_rgb, x)
+    return _of_colours("HSVToRGB", x, _rgb, 4, 4)
 
 
-@op("AdjustHue", classes=(), no_gradient=_WHY)
+@op("AdjustHue", no_gradient=_WHY)
 def _adjust_hue(image: Any, delta: Any) -> Any:
     """Images (..., 3) of red, green and blue whose hue is moved around the circle by a part of it."""
-    _need_channels("AdjustHue", image, 3)
 
     def change(wide: Any) -> Any:
         hsv = _hsv(wide)
-        hue = (hsv[..., 0] + delta.astype(wide.dtype)) % 1.0
-        return _rgb(jnp.concatenate([hue[..., None], hsv[..., 1:]], -1))
+        return _rgb(hsv.at[..., 0].set((hsv[..., 0] + delta.astype(wide.dtype)) % 1.0))
 
-    return _in_single(change, image)
+    return _of_colours("AdjustHue", image, change, 3)
 
 
-@op("AdjustSaturation", classes=(), no_gradient=_WHY)
+@op("AdjustSaturation", no_gradient=_WHY)
 def _adjust_saturation(image: Any, scale: Any) -> Any:
     """Images (..., 3) of red, green and blue whose saturation is multiplied."""
-    _need_channels("AdjustSaturation", image, 3)
 
     def change(wide: Any) -> Any:
         hsv = _hsv(wide)
-        saturation = jnp.clip(hsv[..., 1] * scale.astype(wide.dtype), 0, 1)
-        return _rgb(jnp.stack([hsv[..., 0], saturation, hsv[..., 2]], -1))
+        return _rgb(hsv.at[..., 1].set(jnp.clip(hsv[..., 1] * scale.astype(wide.dtype), 0, 1)))
 
-    return _in_single(change, image)
+    return _of_colours("AdjustSaturation", image, change, 3)
 
 
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
-def _grid_sampler(name: str, rank: int, what: str, points: str) -> type:
-    """The operator class that samples at points of so many dimensions."""
+_SAMPLED: Final = described(
+    interpolation_mode='``"bilinear"`` or ``"nearest"``.',
+    padding_mode='what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.',
+    align_corners="whether -1 and 1 are the centres of the outermost pixels.",
+)
+
+
+def _grid_sampler(name: str, of: str, layout: str, points: str) -> type:
+    """The operator class that samples at points of images of a layout."""
 
     def sample(
         input_x: Tensor, grid: Tensor, interpolation_mode: str, padding_mode: str, align_corners: bool
     ) -> Tensor:
-        if input_x.ndim != rank + 2:
-            raise ValueError(f"{name} takes {what}, not shape {input_x.shape}")
+        need_shape(name, layout, input_x)
         return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
-    doc = f"""
-The values of {what} at points {points}.
-
-Args:
-    interpolation_mode: ``"bilinear"`` or ``"nearest"``.
-    padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-    align_corners: whether -1 and 1 are the centres of the outermost pixels.
-"""
+    told(sample, name, f"The values of {of} {layout} at points {points}.")
     init = "interpolation_mode='bilinear', padding_mode='zeros', align_corners=False"
-    return operator_class(name, told(sample, name, doc), init)
+    return operator_class(name, _SAMPLED(sample), init)
 
 
-GridSampler2D = _grid_sampler("GridSampler2D", 2, "images (N, C, H, W)", "(N, H', W', 2)")
-GridSampler3D = _grid_sampler("GridSampler3D", 3, "volumes (N, C, D, H, W)", "(N, D', H', W', 3)")
+GridSampler2D = _grid_sampler("GridSampler2D", "images", "(N, C, H, W)", "(N, H', W', 2)")
+GridSampler3D = _grid_sampler("GridSampler3D", "volumes", "(N, C, D, H, W)", "(N, D', H', W', 3)")
 
 
 @as_operator
+@_SAMPLED
 def AffineGrid(theta: Tensor, output_size: Any, *, align_corners: bool = False) -> Tensor:
-    """The points of images of a size under affine maps (N, 2, 3), or of volumes under (N, 3, 4).
-
-    Args:
-        align_corners: whether -1 and 1 are the centres of the outermost pixels.
-    """
+    """The points of images of a size under affine maps (N, 2, 3), or of volumes under (N, 3, 4)."""
     bools("AffineGrid", align_corners=align_corners)
-    size = numbers(output_size)
-    rank = len(size) - 2
-    if rank not in (2, 3) or theta.shape != (size[0], rank, rank + 1):
-        raise ValueError(f"AffineGrid: maps of shape {theta.shape} do not fit a size of {size}")
-    lines = []
-    for length in size[2:]:
-        if align_corners:
-            lines.append(np.linspace(-1, 1, length) if length > 1 else np.zeros(1))
-        else:
-            lines.append((np.arange(length) * 2 + 1) / length - 1)
-    points = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], -1)
-    flat = Tensor(points.reshape(-1, rank + 1), theta.dtype)
-    return reshape(matmul(flat, swapaxes(theta, 1, 2)), (size[0], *size[2:], rank))
-
-
-RGBToHSV = operator_class("RGBToHSV", _rgb_to_hsv)
-HSVToRGB = operator_class("HSVToRGB", _hsv_to_rgb)
-AdjustHue = operator_class("AdjustHue", _adjust_hue)
-AdjustSaturation = operator_class("AdjustSaturation", _adjust_saturation)
+    return affine_points("AffineGrid", theta, numbers(output_size), align_corners)

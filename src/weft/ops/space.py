@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.core import Tensor, shows
+from weft.core import Tensor, described, shows
 from weft.ops._checks import ints, lists, tensors, tuples
-from weft.ops.images import fold
-from weft.ops.joining import zero_pad
+from weft.ops.images import WINDOWS, fold
 from weft.ops.matmul import matmul
+from weft.ops.padding import pad
 from weft.ops.shape import swapaxes
 
 __all__ = ["affine_grid", "batch_to_space_nd", "channel_shuffle", "col2im", "space_to_batch_nd"]
@@ -60,9 +60,14 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     """
     tensors("affine_grid", theta=theta)
     tuples("affine_grid", size=size)
+    return affine_points("affine_grid", theta, size, align_corners)
+
+
+def affine_points(name: str, theta: Any, size: tuple[int, ...], align_corners: bool) -> Any:
+    """The places that affine maps give to the pixels of images of a size."""
     rank = len(size) - 2
     if rank not in (2, 3) or theta.shape != (size[0], rank, rank + 1):
-        raise ValueError(f"affine_grid: maps of shape {theta.shape} are none of images of size {size}")
+        raise ValueError(f"{name}: maps of shape {theta.shape} are none of images of size {size}")
     axes = []
     for length in size[2:]:
         places = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
@@ -72,6 +77,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     return matmul(base, swapaxes(theta, -1, -2)).reshape((size[0], *size[2:], rank))
 
 
+@WINDOWS
 @shows("col2im(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), Tensor([1, 3]), (1, 2), 1, 0, 1)", "[[[[1. 4. 3.]]]]")
 def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any) -> Any:
     """The images whose patches are given; elements in several patches are added; see `fold`.
@@ -79,10 +85,7 @@ def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padd
     Args:
         input_x: (N, C, height * width of a window, windows), of numbers.
         output_size: height and width of the images, a Tensor of two ints.
-        kernel_size: height and width of a window; an int stands for both.
-        dilation: distance of the elements of a window.
         padding_value: border of zeros that the images had.
-        stride: distance of the windows.
 
     Returns:
         Tensor: (N, C, H, W), of the same element type.
@@ -93,6 +96,13 @@ def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padd
     """
     tensors("col2im", input_x=input_x, output_size=output_size)
     return fold(input_x, output_size, kernel_size, dilation, padding_value, stride)
+
+
+_IN_BLOCKS = described(
+    input_x="(N, ..., W1, ..., WM).",
+    block_shape="size of a block in each of the last dimensions; an int stands for all.",
+    block_size="size of a block in each of the last dimensions; an int stands for all.",
+)
 
 
 def _blocks(name: str, x: Any, block: Any, borders: Any, what: str) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
@@ -113,13 +123,43 @@ def _blocks(name: str, x: Any, block: Any, borders: Any, what: str) -> tuple[tup
     return sizes, [(int(low), int(high)) for low, high in borders]
 
 
+def blocks_to_batch(name: str, x: Any, blocks: tuple[int, ...], borders: list[tuple[int, ...]]) -> Any:
+    """Blocks of the last dimensions, with zeros at both sides, as examples of a batch."""
+    first = x.ndim - len(blocks)
+    if any(map(any, borders)):
+        x = pad(x, (*[(0, 0)] * first, *borders))
+    batch, *middle = x.shape[:first]
+    if any(size % block for size, block in zip(x.shape[first:], blocks, strict=True)):
+        raise RuntimeError(f"{name}: dimensions of {x.shape[first:]} cannot be divided into blocks of {blocks}")
+    split = [n for size, block in zip(x.shape[first:], blocks, strict=True) for n in (size // block, block)]
+    parts = x.reshape((batch, *middle, *split))
+    order = (*range(first + 1, parts.ndim, 2), *range(first), *range(first, parts.ndim, 2))
+    return parts.transpose(order).reshape((batch * math.prod(blocks), *middle, *split[::2]))
+
+
+def batch_to_blocks(name: str, x: Any, blocks: tuple[int, ...], borders: list[tuple[int, ...]]) -> Any:
+    """Examples of a batch as blocks of the last dimensions, cut off at both sides."""
+    count, rank = math.prod(blocks), len(blocks)
+    first = x.ndim - rank
+    batch, *middle = x.shape[:first]
+    if batch % count:
+        raise ValueError(f"{name}: a batch of {batch} cannot be divided into blocks of {count}")
+    sizes = [size * block for size, block in zip(x.shape[first:], blocks, strict=True)]
+    kept = [slice(low, size - high) for size, (low, high) in zip(sizes, borders, strict=True)]
+    if any(part.start >= part.stop for part in kept):
+        raise ValueError(f"{name}: cutting {borders} off leaves nothing of dimensions of {sizes}")
+    parts = x.reshape((*blocks, batch // count, *x.shape[1:]))
+    order = (*range(rank, rank + first), *(axis for i in range(rank) for axis in (rank + first + i, i)))
+    whole = parts.transpose(order).reshape((batch // count, *middle, *sizes))
+    return whole[(..., *kept)] if any(map(any, borders)) else whole
+
+
+@_IN_BLOCKS
 @shows("batch_to_space_nd(Tensor([[[[1]]], [[[2]]], [[[3]]], [[[4]]]]), 2, [[0, 0], [0, 0]])", "[[[[1 2]\n   [3 4]]]]")
 def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
     """Examples of a batch as blocks of the last dimensions: what `space_to_batch_nd` undoes.
 
     Args:
-        input_x: (N, ..., W1, ..., WM).
-        block_shape: size of a block in each of the last dimensions; an int stands for all.
         crops: how much is cut off at both sides of each.
 
     Returns:
@@ -130,30 +170,15 @@ def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
         ValueError: the sizes do not fit.
     """
     blocks, cut = _blocks("batch_to_space_nd", input_x, block_shape, crops, "crops")
-    count, rank = math.prod(blocks), len(blocks)
-    batch, *rest = input_x.shape
-    if batch % count:
-        raise ValueError(f"batch_to_space_nd: a batch of {batch} cannot be divided into blocks of {count}")
-    middle, space = rest[: len(rest) - rank], rest[len(rest) - rank :]
-    for size, block, (low, high) in zip(space, blocks, cut, strict=True):
-        if size * block <= low + high:
-            raise ValueError(f"batch_to_space_nd: {low} and {high} cannot be cut off a dimension of {size * block}")
-    parts = input_x.reshape((*blocks, batch // count, *middle, *space))
-    first = rank + 1 + len(middle)
-    order = (rank, *range(rank + 1, first), *(axis for i in range(rank) for axis in (first + i, i)))
-    sizes = [size * block for size, block in zip(space, blocks, strict=True)]
-    whole = parts.transpose(order).reshape((batch // count, *middle, *sizes))
-    kept = [slice(low, size - high) for size, (low, high) in zip(sizes, cut, strict=True)]
-    return whole[(..., *kept)] if any(map(any, cut)) else whole
+    return batch_to_blocks("batch_to_space_nd", input_x, blocks, cut)
 
 
+@_IN_BLOCKS
 @shows("space_to_batch_nd(Tensor([[[[1, 2], [3, 4]]]]), 2, [[0, 0], [0, 0]]).ravel()", "[1 2 3 4]")
 def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
     """Blocks of the last dimensions as examples of a batch.
 
     Args:
-        input_x: (N, ..., W1, ..., WM).
-        block_size: size of a block in each of the last dimensions; an int stands for all.
         paddings: zeros that are added at both sides of each.
 
     Returns:
@@ -165,18 +190,4 @@ def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
         RuntimeError: a dimension cannot be divided into blocks.
     """
     blocks, added = _blocks("space_to_batch_nd", input_x, block_size, paddings, "paddings")
-    rank = len(blocks)
-    x = input_x
-    if any(map(any, added)):
-        still = (0,) * (x.ndim - rank)
-        x = zero_pad(x, (*still, *(low for low, _ in added)), (*still, *(high for _, high in added)))
-    batch, *rest = x.shape
-    middle, space = rest[: len(rest) - rank], rest[len(rest) - rank :]
-    for size, block in zip(space, blocks, strict=True):
-        if size % block:
-            raise RuntimeError(f"space_to_batch_nd: a dimension of {size} cannot be divided into blocks of {block}")
-    split = [n for size, block in zip(space, blocks, strict=True) for n in (size // block, block)]
-    first = 1 + len(middle)
-    order = (*(first + 2 * i + 1 for i in range(rank)), *range(first), *(first + 2 * i for i in range(rank)))
-    sizes = [size // block for size, block in zip(space, blocks, strict=True)]
-    return x.reshape((batch, *middle, *split)).transpose(order).reshape((batch * math.prod(blocks), *middle, *sizes))
+    return blocks_to_batch("space_to_batch_nd", input_x, blocks, added)

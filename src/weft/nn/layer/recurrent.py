@@ -12,28 +12,73 @@ from weft.nn.cell import Cell
 from weft.nn.declared import Described, positive_int
 from weft.nn.initializer import Uniform, initializer
 from weft.ops._checks import one_of
+from weft.ops._rules import tensor
 from weft.ops.create import zeros
 from weft.ops.dropout import dropout
 from weft.ops.joining import concat, stack
 from weft.ops.recurrent import GATES, recurrent_step, recurrent_walk
 
 
-class _Recurrent(Described, Cell):
-    """Layers of recurrent cells along a sequence, in one or both directions.
+class _OfGates(Described, Cell):
+    """Base of recurrent layers and cells.
 
     Args:
         input_size: size of the input's last dimension.
         hidden_size: size of the state.
-        num_layers: number of layers.
-        nonlinearity: ``"tanh"`` or ``"relu"``.
         has_bias: whether there are biases.
-        batch_first: input and output are (N, T, ...) instead of (T, N, ...).
-        dropout: between layers, while training.
-        bidirectional: also walk from the end.
+        nonlinearity: ``"tanh"`` or ``"relu"``.
         dtype: element type of the parameters.
     """
 
     _kind = "tanh"
+
+    def __init__(self, input_size: int, hidden_size: int, has_bias: bool) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.input_size = positive_int(name, "input_size", input_size)
+        self.hidden_size = positive_int(name, "hidden_size", hidden_size)
+        self.has_bias = has_bias
+
+    def _names(self) -> tuple[str, ...]:
+        return ("weight_ih", "weight_hh", "bias_ih", "bias_hh")[: 4 if self.has_bias else 2]
+
+    def _draw(self, what: str, rows: int, width: int, dtype: Any, suffix: str = "") -> None:
+        """Make a parameter for inputs of a width."""
+        columns = {"weight_ih": (width,), "weight_hh": (self.hidden_size,)}.get(what, ())
+        values = initializer(Uniform(1 / math.sqrt(self.hidden_size)), (rows, *columns), dtype)
+        setattr(self, what + suffix, Parameter(values, name=what + suffix))
+
+    def _weights(self, suffix: str = "") -> list[Any]:
+        """The weights for the input and the state, and the biases, or None and None."""
+        found = [getattr(self, name + suffix) for name in self._names()]
+        return found if self.has_bias else [*found, None, None]
+
+    def _compute_by(self, nonlinearity: str) -> None:
+        one_of(type(self).__name__, ("tanh", "relu"), nonlinearity=nonlinearity)
+        self._kind = nonlinearity
+
+
+def _suffix(layer: int, direction: int) -> str:
+    """What the names of parameters end with."""
+    return f"_l{layer}" + ("_reverse" if direction else "")
+
+
+class _Recurrent(_OfGates):
+    """Layers of recurrent cells along a sequence, in one or both directions.
+
+    Args:
+        num_layers: number of layers.
+        batch_first: input and output are (N, T, ...) instead of (T, N, ...).
+        dropout: between layers, while training.
+        bidirectional: also walk from the end.
+    """
+
+    _example = """
+        >>> import weft
+        >>> out, {} = {name}(3, 4)(weft.ops.ones((5, 2, 3)))
+        >>> out.shape, {}
+        {}
+    """
 
     def __init__(
         self,
@@ -46,26 +91,20 @@ class _Recurrent(Described, Cell):
         bidirectional: bool = False,
         dtype: Any = dtypes.float32,
     ) -> None:
-        super().__init__()
+        super().__init__(input_size, hidden_size, has_bias)
         name = type(self).__name__
-        self.input_size = positive_int(name, "input_size", input_size)
-        self.hidden_size = positive_int(name, "hidden_size", hidden_size)
         self.num_layers = positive_int(name, "num_layers", num_layers)
         if not 0 <= dropout < 1:
             raise ValueError(f"{name}: dropout must be in [0, 1), not {dropout!r}")
-        self.has_bias = has_bias
         self.batch_first = batch_first
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         directions = 2 if bidirectional else 1
         gates = GATES[self._kind] * hidden_size
-        init = Uniform(1 / math.sqrt(hidden_size))
-        for what in ("weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if has_bias else ())):
+        for what in self._names():
             for layer, direction in itertools.product(range(num_layers), range(directions)):
                 width = input_size if layer == 0 else hidden_size * directions
-                columns = {"weight_ih": (width,), "weight_hh": (hidden_size,)}.get(what, ())
-                name = f"{what}_l{layer}" + ("_reverse" if direction else "")
-                setattr(self, name, Parameter(initializer(init, (gates, *columns), dtype), name=name))
+                self._draw(what, gates, width, dtype, _suffix(layer, direction))
 
     def construct(self, x: Tensor, hx: Any = None, seq_length: Any = None) -> Any:
         if x.ndim != 3:
@@ -78,21 +117,15 @@ class _Recurrent(Described, Cell):
             start = zeros((self.num_layers * directions, x.shape[1], self.hidden_size), x.dtype)
             hx = (start, start) if is_lstm else start
         h_all, c_all = hx if is_lstm else (hx, None)
-        if seq_length is not None and not isinstance(seq_length, Tensor):
-            seq_length = Tensor(seq_length)
+        lengths = None if seq_length is None else tensor(seq_length)
         h_last, c_last = [], []
         for layer in range(self.num_layers):
             outputs = []
             for direction in range(directions):
                 at = layer * directions + direction
-                suffix = f"_l{layer}" + ("_reverse" if direction else "")
-                names = ("weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if self.has_bias else ()))
-                weights = [getattr(self, name + suffix) for name in names]
-                w_ih, w_hh, b_ih, b_hh = weights if self.has_bias else (*weights, None, None)
-                out, h, c = recurrent_walk(
-                    x, seq_length, h_all[at], None if c_all is None else c_all[at], w_ih, w_hh, b_ih, b_hh,
-                    self._kind, direction == 1,
-                )  # fmt: skip
+                state = h_all[at], None if c_all is None else c_all[at]
+                weights = self._weights(_suffix(layer, direction))
+                out, h, c = recurrent_walk(x, lengths, *state, *weights, self._kind, direction == 1)
                 outputs.append(out)
                 h_last.append(h)
                 c_last.append(c)
@@ -112,40 +145,16 @@ class _Recurrent(Described, Cell):
         )
 
 
-class LSTM(_Recurrent):
-    """Long short-term memory along a sequence: ``(x, (h, c), lengths)`` to ``(outputs, (h, c))``.
-
-    Example:
-        >>> import weft
-        >>> out, (h, c) = LSTM(3, 4)(weft.ops.ones((5, 2, 3), weft.float32))
-        >>> out.shape, h.shape, c.shape
-        ((5, 2, 4), (1, 2, 4), (1, 2, 4))
-    """
-
-    _kind = "lstm"
+class LSTM(_Recurrent, kind="lstm", shows=("(h, c)", "h.shape, c.shape", "((5, 2, 4), (1, 2, 4), (1, 2, 4))")):
+    """Long short-term memory along a sequence: ``(x, (h, c), lengths)`` to ``(outputs, (h, c))``."""
 
 
-class GRU(_Recurrent):
-    """Gated recurrent units along a sequence: ``(x, h, lengths)`` to ``(outputs, h)``.
-
-    Example:
-        >>> import weft
-        >>> out, h = GRU(3, 4)(weft.ops.ones((5, 2, 3), weft.float32))
-        >>> out.shape, h.shape
-        ((5, 2, 4), (1, 2, 4))
-    """
-
-    _kind = "gru"
+class GRU(_Recurrent, kind="gru", shows=("h", "h.shape", "((5, 2, 4), (1, 2, 4))")):
+    """Gated recurrent units along a sequence: ``(x, h, lengths)`` to ``(outputs, h)``."""
 
 
-class RNN(_Recurrent):
-    """Plain recurrent units along a sequence: ``(x, h, lengths)`` to ``(outputs, h)``.
-
-    Example:
-        >>> import weft
-        >>> RNN(3, 4)(weft.ops.ones((5, 2, 3), weft.float32))[0].shape
-        (5, 2, 4)
-    """
+class RNN(_Recurrent, shows=("h", "h.shape", "((5, 2, 4), (1, 2, 4))")):
+    """Plain recurrent units along a sequence: ``(x, h, lengths)`` to ``(outputs, h)``."""
 
     def __init__(
         self,
@@ -160,23 +169,23 @@ class RNN(_Recurrent):
         dtype: Any = dtypes.float32,
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
-        one_of("RNN", ("tanh", "relu"), nonlinearity=nonlinearity)
-        self._kind = nonlinearity
+        self._compute_by(nonlinearity)
 
 
-class RecurrentCell(Described, Cell):
+class RecurrentCell(_OfGates):
     """One step of a recurrent layer.
 
     Args:
         input_size: size of the input.
-        hidden_size: size of the state.
-        has_bias: whether there are biases.
-        nonlinearity: ``"tanh"`` or ``"relu"``.
-        dtype: element type of the parameters.
         gates: how many gates the weights are for; those of the kind of cell where none are given.
     """
 
-    _kind = "tanh"
+    _example = """
+        >>> import weft
+        >>> h = c = weft.ops.zeros((2, 4))
+        >>> {name}(3, 4)(weft.ops.ones((2, 3)), {}
+        (2, 4)
+    """
 
     def __init__(
         self,
@@ -186,65 +195,33 @@ class RecurrentCell(Described, Cell):
         dtype: Any = dtypes.float32,
         gates: int | None = None,
     ) -> None:
-        super().__init__()
-        name = type(self).__name__
-        self.input_size = positive_int(name, "input_size", input_size)
-        self.hidden_size = positive_int(name, "hidden_size", hidden_size)
-        self.has_bias = has_bias
-        gates = (GATES[self._kind] if gates is None else gates) * hidden_size
-        init = Uniform(1 / math.sqrt(hidden_size))
-        self.weight_ih = Parameter(initializer(init, (gates, input_size), dtype), name="weight_ih")
-        self.weight_hh = Parameter(initializer(init, (gates, hidden_size), dtype), name="weight_hh")
+        super().__init__(input_size, hidden_size, has_bias)
+        rows = (GATES[self._kind] if gates is None else gates) * hidden_size
         self.bias_ih: Any = None
         self.bias_hh: Any = None
-        if has_bias:
-            self.bias_ih = Parameter(initializer(init, (gates,), dtype), name="bias_ih")
-            self.bias_hh = Parameter(initializer(init, (gates,), dtype), name="bias_hh")
+        for name in self._names():
+            self._draw(name, rows, input_size, dtype)
 
     def _step(self, x: Tensor, h: Tensor, c: Tensor | None) -> Any:
-        return recurrent_step(x, h, c, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, self._kind)
+        return recurrent_step(x, h, c, *self._weights(), self._kind)
 
 
-class LSTMCell(RecurrentCell):
-    """One step of long short-term memory: ``(x, (h, c))`` to ``(h, c)``.
-
-    Example:
-        >>> import weft
-        >>> zero = weft.ops.zeros((2, 4))
-        >>> h, c = LSTMCell(3, 4)(weft.ops.ones((2, 3), weft.float32), (zero, zero))
-        >>> h.shape, c.shape
-        ((2, 4), (2, 4))
-    """
-
-    _kind = "lstm"
+class LSTMCell(RecurrentCell, kind="lstm", shows=("(h, c))[0].shape",)):
+    """One step of long short-term memory: ``(x, (h, c))`` to ``(h, c)``."""
 
     def construct(self, x: Tensor, hx: Any) -> Any:
         return self._step(x, hx[0], hx[1])
 
 
-class GRUCell(RecurrentCell):
-    """One step of a gated recurrent unit: ``(x, h)`` to ``h``.
-
-    Example:
-        >>> import weft
-        >>> GRUCell(3, 4)(weft.ops.ones((2, 3), weft.float32), weft.ops.zeros((2, 4))).shape
-        (2, 4)
-    """
-
-    _kind = "gru"
+class GRUCell(RecurrentCell, kind="gru", shows=("h).shape",)):
+    """One step of a gated recurrent unit: ``(x, h)`` to ``h``."""
 
     def construct(self, x: Tensor, hx: Tensor) -> Any:
         return self._step(x, hx, None)[0]
 
 
-class RNNCell(RecurrentCell):
-    """One step of a plain recurrent unit: ``(x, h)`` to ``h``.
-
-    Example:
-        >>> import weft
-        >>> RNNCell(3, 4)(weft.ops.ones((2, 3), weft.float32), weft.ops.zeros((2, 4))).shape
-        (2, 4)
-    """
+class RNNCell(RecurrentCell, shows=("h).shape",)):
+    """One step of a plain recurrent unit: ``(x, h)`` to ``h``."""
 
     def __init__(
         self,
@@ -255,8 +232,7 @@ class RNNCell(RecurrentCell):
         dtype: Any = dtypes.float32,
     ) -> None:
         super().__init__(input_size, hidden_size, has_bias, dtype)
-        one_of("RNNCell", ("tanh", "relu"), nonlinearity=nonlinearity)
-        self._kind = nonlinearity
+        self._compute_by(nonlinearity)
 
     def construct(self, x: Tensor, hx: Tensor) -> Any:
         return self._step(x, hx, None)[0]

@@ -7,31 +7,33 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core import op, shows
+from weft.core import apply, described, op, shows
 from weft.ops._checks import bools, floats, ints, one_of, tensors
 from weft.ops.activation import silu
 from weft.ops.joining import chunk
-from weft.ops.norm import rms_norm
+from weft.ops.norm import LAYER_NORM, rms_norm
 
 __all__ = ["add_layer_norm", "add_rms_norm", "deformable_conv2d", "rotary_position_embedding", "swiglu"]
 
 
+_OF_SUM = described(
+    x1="tensor of floats.",
+    x2="tensor of the same shape.",
+    gamma="scale, of the last dimensions.",
+    raises="TypeError: an argument is of another type.\nValueError: the shapes do not fit.",
+)
+
+
+@_OF_SUM
 @shows("add_rms_norm(Tensor([[1.0, 2.0]]), Tensor([[2.0, 1.0]]), Tensor([1.0, 2.0]), 7.0)[0]", "[[0.75 1.5 ]]")
 def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     """`rms_norm` of a sum.
 
     Args:
-        x1: tensor of floats.
-        x2: tensor of the same shape.
-        gamma: scale, of the last dimensions.
         epsilon: added to the mean square.
 
     Returns:
         tuple[Tensor, Tensor, Tensor]: the output, the reciprocal root mean square of float32, and the sum.
-
-    Raises:
-        TypeError: an argument is no tensor.
-        ValueError: the shapes do not fit.
     """
     tensors("add_rms_norm", x1=x1, x2=x2, gamma=gamma)
     if x1.shape != x2.shape:
@@ -40,35 +42,19 @@ def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     return (*rms_norm(total, gamma, epsilon), total)
 
 
-@op("NormalizeWithMoments", classes=(), multiple=True)
-def _normalized(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any:
-    """Layer normalization over the dimensions of `gamma`, the means and the reciprocal standard deviations."""
-    axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
-    wide = x if x.dtype == jnp.float64 else x.astype(jnp.float32)
-    mean = jnp.mean(wide, axes, keepdims=True)
-    rstd = 1 / jnp.sqrt(jnp.mean(jnp.square(wide - mean), axes, keepdims=True) + epsilon)
-    return ((wide - mean) * rstd * gamma + beta).astype(x.dtype), mean, rstd
-
-
+@_OF_SUM
 def add_layer_norm(
     x1: Any, x2: Any, gamma: Any, beta: Any, epsilon: float = 1e-05, additional_output: bool = False
 ) -> Any:
     """Layer normalization of a sum.
 
     Args:
-        x1: tensor of floats.
-        x2: tensor of the same shape.
-        gamma: scale, of the last dimensions.
         beta: shift, of the same shape.
         epsilon: added to the variance.
         additional_output: accepted; the sum is always returned.
 
     Returns:
         tuple[Tensor, ...]: the output, the means and the reciprocal standard deviations of float32, and the sum.
-
-    Raises:
-        TypeError: an argument is of another type.
-        ValueError: the shapes do not fit.
 
     Example:
         >>> one = Tensor([1.0, 1.0])
@@ -81,7 +67,9 @@ def add_layer_norm(
     if x1.shape != x2.shape or gamma.shape != beta.shape or x1.shape[x1.ndim - gamma.ndim :] != gamma.shape:
         raise ValueError(f"add_layer_norm: shapes {x1.shape}, {x2.shape}, {gamma.shape} and {beta.shape} do not fit")
     total = x1 + x2
-    return (*_normalized(total, gamma, beta, epsilon), total)
+    begin = x1.ndim - gamma.ndim
+    out, mean, variance = apply(LAYER_NORM, (total, gamma, beta), (begin, begin, epsilon))
+    return out, mean, (variance + epsilon).rsqrt(), total
 
 
 @shows("swiglu(Tensor([0.0, 1.0, 2.0, 3.0]))", "[0.        2.1931758]")
@@ -227,38 +215,38 @@ def deformable_conv2d(
     """
     name = "deformable_conv2d"
     tensors(name, x=x, weight=weight, offsets=offsets)
-    given, kernels, moved = x, weight, offsets
-    wanted = (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4))
-    for what, value, count in (*wanted, ("dilations", dilations, 4)):
+    settings = {"kernel_size": kernel_size, "strides": strides, "padding": padding, "dilations": dilations}
+    for what, value in settings.items():
         if not isinstance(value, tuple) or any(isinstance(n, bool) or not isinstance(n, int) for n in value):
             raise TypeError(f"{name}: {what} must be a tuple of ints, not {value!r}")
+        count = 2 if what == "kernel_size" else 4
         if len(value) != count or min(value) < (what != "padding"):
             raise ValueError(f"{name}: {what} must be {count} ints that are not less, not {value!r}")
     bools(name, modulated=modulated)
     if not modulated or strides[:2] != (1, 1) or dilations[:2] != (1, 1):
         raise ValueError(f"{name}: modulated must be True, and the first two strides and dilations 1")
-    if given.ndim != 4 or kernels.ndim != 4 or moved.ndim != 4:
+    if x.ndim != 4 or weight.ndim != 4 or offsets.ndim != 4:
         raise ValueError(f"{name}: x, weight and offsets must have 4 dimensions")
     size = [
         (n + low + high - d * (k - 1) - 1) // s + 1
         for n, low, high, d, k, s in zip(
-            given.shape[2:], padding[::2], padding[1::2], dilations[2:], kernel_size, strides[2:], strict=True
+            x.shape[2:], padding[::2], padding[1::2], dilations[2:], kernel_size, strides[2:], strict=True
         )
     ]
-    batch, channels = given.shape[:2]
+    batch, channels = x.shape[:2]
     elements = kernel_size[0] * kernel_size[1]
     if (
         groups < 1
         or deformable_groups < 1
         or channels % groups
         or channels % deformable_groups
-        or kernels.shape[0] % groups
-        or kernels.shape[1:] != (channels // groups, *kernel_size)
-        or moved.shape != (batch, 3 * deformable_groups * elements, *size)
+        or weight.shape[0] % groups
+        or weight.shape[1:] != (channels // groups, *kernel_size)
+        or offsets.shape != (batch, 3 * deformable_groups * elements, *size)
     ):
-        raise ValueError(f"{name}: shapes {given.shape}, {kernels.shape} and {moved.shape} do not fit")
-    found = deformed(given, moved, kernel_size, strides[2:], padding, dilations[2:], deformable_groups)
+        raise ValueError(f"{name}: shapes {x.shape}, {weight.shape} and {offsets.shape} do not fit")
+    found = deformed(x, offsets, kernel_size, strides[2:], padding, dilations[2:], deformable_groups)
     parts = found.reshape((batch, groups, channels // groups * elements, size[0] * size[1]))
-    product = kernels.reshape((groups, kernels.shape[0] // groups, -1)) @ parts
-    result = product.reshape((batch, kernels.shape[0], *size))
+    product = weight.reshape((groups, weight.shape[0] // groups, -1)) @ parts
+    result = product.reshape((batch, weight.shape[0], *size))
     return result if bias is None else result + bias.reshape((-1, 1, 1))

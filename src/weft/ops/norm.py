@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.core import OPERATOR_CLASSES, Operator, Primitive, Tensor, apply, as_operator, op, shows
 from weft.core.declare import freeze
+from weft.ops._checks import only
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "l2_normalize", "layer_norm", "lrn", "rms_norm"]
 
@@ -19,6 +20,19 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "l2_normalize", "layer_n
 def _wide(x: Any) -> Any:
     """An array in the precision that statistics are computed in: at least float32."""
     return x.astype(jnp.float32) if x.dtype.itemsize < 4 else x
+
+
+def _moments(wide: Any, axes: Any) -> tuple[Any, Any]:
+    """Means and (biased) variances over axes, which stay as dimensions of size 1."""
+    mean = jnp.mean(wide, axis=axes, keepdims=True)
+    return mean, jnp.mean(jnp.square(wide - mean), axis=axes, keepdims=True)
+
+
+def _scaled(x: Any, scale: Any, shift: Any, shape: tuple[int, ...]) -> Any:
+    """What is normalised, scaled and shifted where that is given."""
+    if scale is not None:
+        x = x * _wide(scale).reshape(shape)
+    return x if shift is None else x + _wide(shift).reshape(shape)
 
 
 def _channel_shape(x: Any, data_format: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -34,24 +48,18 @@ def _normalise(
     rstd = jax.lax.rsqrt(_wide(var) + epsilon)
     factor = rstd if scale is None else rstd * _wide(scale)
     out = (_wide(x) - _wide(mean).reshape(shape)) * factor.reshape(shape)
-    if bias is not None:
-        out = out + _wide(bias).reshape(shape)
-    return out.astype(x.dtype), rstd
+    return _scaled(out, None, bias, shape).astype(x.dtype), rstd
 
 
 def _batch_norm_train(x: Any, scale: Any, bias: Any, *, epsilon: float, data_format: str) -> Any:
     """Normalise by the batch; also its mean, (biased) variance and reciprocal standard deviation."""
     axes, shape = _channel_shape(x, data_format)
-    wide = _wide(x)
-    mean = jnp.mean(wide, axis=axes)
-    var = jnp.mean(jnp.square(wide - mean.reshape(shape)), axis=axes)
+    mean, var = (each.reshape(-1) for each in _moments(_wide(x), axes))
     out, rstd = _normalise(x, scale, bias, mean, var, epsilon, shape)
     return out, mean, var, rstd
 
 
-def _batch_norm_train_rule(
-    x: Tensor, scale: Any, bias: Any, out: Any, dout: Any, *, epsilon: float, data_format: str
-) -> Any:
+def _batch_norm_rule(x: Tensor, scale: Any, bias: Any, out: Any, dout: Any, *, epsilon: float, data_format: str) -> Any:
     return apply(_BATCH_NORM_GRAD, (x, scale, bias, out[1], out[3], *dout), (data_format,))
 
 
@@ -82,7 +90,7 @@ BATCH_NORM_TRAIN = Primitive(
     _batch_norm_train,
     attr_names=("epsilon", "data_format"),
     multiple=True,
-    derivative=_batch_norm_train_rule,
+    derivative=_batch_norm_rule,
 )
 
 
@@ -222,14 +230,8 @@ OPERATOR_CLASSES["BatchNorm"] = BatchNorm
 def _layer_norm(x: Any, gamma: Any, beta: Any, *, begin: int, params: int, epsilon: float) -> Any:
     axes = tuple(range(begin, x.ndim))
     wide = _wide(x)
-    mean = jnp.mean(wide, axis=axes, keepdims=True)
-    var = jnp.mean(jnp.square(wide - mean), axis=axes, keepdims=True)
-    out = (wide - mean) * jax.lax.rsqrt(var + epsilon)
-    shape = x.shape[params:]
-    if gamma is not None:
-        out = out * _wide(gamma).reshape(shape)
-    if beta is not None:
-        out = out + _wide(beta).reshape(shape)
+    mean, var = _moments(wide, axes)
+    out = _scaled((wide - mean) * jax.lax.rsqrt(var + epsilon), gamma, beta, x.shape[params:])
     return out.astype(x.dtype), mean, var
 
 
@@ -288,15 +290,10 @@ def LayerNorm(
 
 def _group_norm(x: Any, weight: Any, bias: Any, *, num_groups: int, eps: float) -> Any:
     grouped = _wide(x).reshape((x.shape[0], num_groups, -1))
-    mean = jnp.mean(grouped, axis=2, keepdims=True)
-    var = jnp.mean(jnp.square(grouped - mean), axis=2, keepdims=True)
-    out = ((grouped - mean) * jax.lax.rsqrt(var + eps)).reshape(x.shape)
-    shape = (1, -1) + (1,) * (x.ndim - 2)
-    if weight is not None:
-        out = out * _wide(weight).reshape(shape)
-    if bias is not None:
-        out = out + _wide(bias).reshape(shape)
-    return out.astype(x.dtype), mean[..., 0], jax.lax.rsqrt(var + eps)[..., 0]
+    mean, var = _moments(grouped, 2)
+    rstd = jax.lax.rsqrt(var + eps)
+    out = _scaled(((grouped - mean) * rstd).reshape(x.shape), weight, bias, (1, -1, *[1] * (x.ndim - 2)))
+    return out.astype(x.dtype), mean[..., 0], rstd[..., 0]
 
 
 GROUP_NORM = Primitive("GroupNormalization", _group_norm, attr_names=("num_groups", "eps"), multiple=True)
@@ -340,11 +337,11 @@ def rms_norm(x: Any, gamma: Any, *, epsilon: float = 1e-6) -> Any:
     Returns:
         tuple: the output, and the reciprocal root mean square.
     """
-    axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
-    if tuple(x.shape[axes[0] if axes else x.ndim :]) != tuple(gamma.shape):
+    begin = x.ndim - gamma.ndim
+    if tuple(x.shape[begin:]) != tuple(gamma.shape):
         raise ValueError(f"rms_norm: an input of shape {tuple(x.shape)} does not end with {tuple(gamma.shape)}")
     wide = _wide(x)
-    rstd = jax.lax.rsqrt(jnp.mean(jnp.square(wide), axis=axes, keepdims=True) + epsilon)
+    rstd = jax.lax.rsqrt(jnp.mean(jnp.square(wide), tuple(range(begin, x.ndim)), keepdims=True) + epsilon)
     return (wide * rstd * _wide(gamma)).astype(x.dtype), rstd
 
 
@@ -352,8 +349,6 @@ def rms_norm(x: Any, gamma: Any, *, epsilon: float = 1e-6) -> Any:
 @shows("l2_normalize(Tensor([3.0, 4.0]))", "[0.6 0.8]")
 def l2_normalize(x: Any, *, axis: Any = 0, epsilon: float = 1e-4) -> Any:
     """Divide by the Euclidean norm along an axis, which counts as `epsilon` at least (squared)."""
-    if isinstance(axis, tuple) and len(axis) == 1:
-        axis = axis[0]
     square = jnp.sum(jnp.square(x), axis=axis, keepdims=True)
     return x * jax.lax.rsqrt(jnp.maximum(square, np.asarray(epsilon, x.dtype)))
 
@@ -379,14 +374,8 @@ def lrn(
         beta: exponent.
         norm_region: ``"ACROSS_CHANNELS"``.
     """
-    if norm_region != "ACROSS_CHANNELS":
-        raise ValueError(f"lrn: norm_region must be 'ACROSS_CHANNELS', not {norm_region!r}")
-    square = jax.lax.reduce_window(
-        jnp.square(x),
-        np.zeros((), x.dtype),
-        jax.lax.add,
-        (1, 2 * depth_radius + 1, 1, 1),
-        (1, 1, 1, 1),
-        ((0, 0), (depth_radius, depth_radius), (0, 0), (0, 0)),
-    )
+    only("lrn", "ACROSS_CHANNELS", norm_region=norm_region)
+    pads = ((0, 0), (depth_radius, depth_radius), (0, 0), (0, 0))
+    window, steps = (1, 2 * depth_radius + 1, 1, 1), (1, 1, 1, 1)
+    square = jax.lax.reduce_window(jnp.square(x), np.zeros((), x.dtype), jax.lax.add, window, steps, pads)
     return x / jnp.power(bias + alpha * square, beta)

@@ -8,8 +8,6 @@ import numpy as np
 
 from tests.ops.samples.values import Sample
 
-_ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
-
 
 def _deformed_samples() -> list[Sample]:
     x = np.random.default_rng(0).permutation(32).reshape(1, 2, 4, 4).astype(np.float32) / 8
@@ -19,7 +17,6 @@ def _deformed_samples() -> list[Sample]:
 
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
-    "NormalizeWithMoments": [Sample((_ROWS, _ROWS[0], _ROWS[1]), {"epsilon": 1e-5}, vmap=False)],
     "RotateHalves": [Sample((np.arange(8, dtype=np.float32).reshape(2, 4),), {"pairs": p}) for p in (False, True)],
     "DeformedColumns": _deformed_samples(),
 }

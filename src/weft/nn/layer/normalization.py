@@ -15,24 +15,15 @@ from weft.ops.norm import LayerNorm as LayerNormOperator
 from weft.ops.norm import batch_norm, group_norm, instance_norm
 
 
-@with_operators(
-    bn_train=lambda layer: operations.BatchNorm(True, layer.eps, 1 - layer.momentum, layer.data_format),
-    bn_infer=lambda layer: operations.BatchNorm(False, layer.eps, data_format=layer.data_format),
-)
-class _BatchNorm(Described, Cell):
-    """Normalises each channel by the batch while training, by running statistics otherwise.
+class _Normalisation(Described, Cell):
+    """Base: a normalisation with a scale and a shift that are trained.
 
     Args:
         num_features: number of channels.
         eps: added to the variance.
-        momentum: share of the old value when a running statistic moves.
         affine: train the scale and the shift.
         gamma_init: initializer of the scale.
         beta_init: initializer of the shift.
-        moving_mean_init: initializer of the running mean.
-        moving_var_init: initializer of the running variance.
-        use_batch_statistics: True: always use the batch; False: never; None: while training.
-        data_format: ``"NCHW"``.
         dtype: element type of the parameters.
     """
 
@@ -40,6 +31,28 @@ class _BatchNorm(Described, Cell):
         >>> import weft
         >>> {name}({})(weft.Tensor({})).shape
         {}
+    """
+
+    def _scale_and_shift(
+        self, shape: tuple[int, ...], gamma_init: Any, beta_init: Any, dtype: Any, affine: bool = True
+    ) -> None:
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+
+
+@with_operators(
+    bn_train=lambda layer: operations.BatchNorm(True, layer.eps, 1 - layer.momentum, layer.data_format),
+    bn_infer=lambda layer: operations.BatchNorm(False, layer.eps, data_format=layer.data_format),
+)
+class _BatchNorm(_Normalisation):
+    """Normalises each channel by the batch while training, by running statistics otherwise.
+
+    Args:
+        momentum: share of the old value when a running statistic moves.
+        moving_mean_init: initializer of the running mean.
+        moving_var_init: initializer of the running variance.
+        use_batch_statistics: True: always use the batch; False: never; None: while training.
+        data_format: ``"NCHW"``.
     """
 
     _dimensions: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
@@ -78,27 +91,22 @@ class _BatchNorm(Described, Cell):
         self.moving_mean = Parameter(mean, name="mean", requires_grad=False)
         variance = initializer(moving_var_init, shape, dtype)
         self.moving_variance = Parameter(variance, name="variance", requires_grad=False)
-        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+        self._scale_and_shift(shape, gamma_init, beta_init, dtype, affine)
+
+    def _uses_the_batch(self) -> bool:
+        """An explicit True normalises by the batch even in evaluation, and still moves the running statistics."""
+        return self.training if self.use_batch_statistics is None else self.use_batch_statistics
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in self._dimensions:
             wanted = " or ".join(map(str, self._dimensions))
             raise ValueError(f"{type(self).__name__}: the input must have {wanted} dimensions, not shape {x.shape}")
-        chosen = self.use_batch_statistics
-        if self.training if chosen is None else chosen:
-            # an explicit True normalises by the batch even in evaluation, and still moves the running statistics
-            return batch_norm(
-                x, self.moving_mean, self.moving_variance, self.gamma, self.beta, True, 1 - self.momentum, self.eps,
-                self.data_format,
-            )  # fmt: skip
-        return batch_norm(
-            x, self.moving_mean, self.moving_variance, self.gamma, self.beta, False, 0.0, self.eps, self.data_format
-        )
+        training = self._uses_the_batch()
+        settings = training, 1 - self.momentum if training else 0.0, self.eps, self.data_format
+        return batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, *settings)
 
     def _with_own(self, x: Tensor) -> Tensor:
-        chosen = self.use_batch_statistics
-        operator = self.bn_train if (self.training if chosen is None else chosen) else self.bn_infer
+        operator = self.bn_train if self._uses_the_batch() else self.bn_infer
         return operator(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
 
     def extend_repr(self) -> str:
@@ -129,22 +137,14 @@ class BatchNorm3d(_BatchNorm, dimensions=(5,), shows=("1", "[[[[[1.0, 2.0]]]]]",
     """
 
 
-class LayerNorm(Cell):
+class LayerNorm(_Normalisation, shows=("(2,)", "[[2.0, 4.0]]", "(1, 2)")):
     """Normalises over the last dimensions.
 
     Args:
         normalized_shape: the dimensions of scale and shift, usually the last ones of the input.
         begin_norm_axis: first axis to normalise.
         begin_params_axis: first axis of scale and shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
         epsilon: added to the variance.
-        dtype: element type of the parameters.
-
-    Example:
-        >>> import weft
-        >>> LayerNorm((2,))(weft.Tensor([[2.0, 4.0]])).shape
-        (1, 2)
     """
 
     def __init__(
@@ -169,8 +169,7 @@ class LayerNorm(Cell):
         self.begin_norm_axis = begin_norm_axis
         self.begin_params_axis = begin_params_axis
         self.epsilon = float(epsilon)
-        self.gamma = Parameter(initializer(gamma_init, self.normalized_shape, dtype), name="gamma")
-        self.beta = Parameter(initializer(beta_init, self.normalized_shape, dtype), name="beta")
+        self._scale_and_shift(self.normalized_shape, gamma_init, beta_init, dtype)
         self.layer_norm = LayerNormOperator(begin_norm_axis, begin_params_axis, self.epsilon)
 
     def construct(self, input_x: Tensor) -> Tensor:
@@ -183,22 +182,12 @@ class LayerNorm(Cell):
         )
 
 
-class GroupNorm(Cell):
+class GroupNorm(_Normalisation, shows=("1, 2", "[[[[1.0]], [[3.0]]]]", "(1, 2, 1, 1)")):
     """Normalises each sample over groups of channels.
 
     Args:
         num_groups: number of groups.
         num_channels: number of channels.
-        eps: added to the variance.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        dtype: element type of the parameters.
-
-    Example:
-        >>> import weft
-        >>> GroupNorm(1, 2)(weft.Tensor([[[[1.0]], [[3.0]]]])).shape
-        (1, 2, 1, 1)
     """
 
     def __init__(
@@ -218,8 +207,7 @@ class GroupNorm(Cell):
             raise ValueError(f"GroupNorm: {num_channels} channels do not divide into {num_groups} groups")
         self.eps = float(eps)
         self.affine = affine
-        self.gamma = Parameter(initializer(gamma_init, (num_channels,), dtype), name="gamma", requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, (num_channels,), dtype), name="beta", requires_grad=affine)
+        self._scale_and_shift((num_channels,), gamma_init, beta_init, dtype, affine)
 
     def construct(self, x: Tensor) -> Tensor:
         return group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
@@ -228,23 +216,11 @@ class GroupNorm(Cell):
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
 
 
-class _InstanceNorm(Described, Cell):
+class _InstanceNorm(_Normalisation):
     """Normalises each channel of each sample.
 
     Args:
-        num_features: number of channels.
-        eps: added to the variance.
         momentum: accepted.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        dtype: element type of the parameters.
-    """
-
-    _example = """
-        >>> import weft
-        >>> {name}({})(weft.Tensor({})).shape
-        {}
     """
 
     _dimensions: ClassVar[int] = 4
@@ -263,8 +239,7 @@ class _InstanceNorm(Described, Cell):
         self.num_features = positive_int(type(self).__name__, "num_features", num_features)
         self.eps = float(eps)
         self.momentum = momentum
-        self.gamma = Parameter(initializer(gamma_init, (num_features,), dtype), name="gamma", requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, (num_features,), dtype), name="beta", requires_grad=affine)
+        self._scale_and_shift((num_features,), gamma_init, beta_init, dtype, affine)
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim != self._dimensions or x.shape[1] != self.num_features:

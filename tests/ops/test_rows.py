@@ -19,16 +19,16 @@ from weft.ops._rows import of_floats, of_one, of_pairs, row
 
 _TRAITS: dict[str, Any] = {"method": (), "classes": ()}
 halved = row(
-    __name__, "halved", lambda x, *, times=1: x / 2**times, "Half of each.", "halved(4.0)", "2.0",
+    __name__, "halved", lambda x, *, times=1: x / 2**times, "Half of each.", "4.0", "2.0",
     primitive="DocRowHalved", **_TRAITS,
 )  # fmt: skip
 negated = of_one(
-    __name__, "negated", jnp.negative, "Negated.", "negated(1)", "-1", primitive="DocRowNegated", **_TRAITS
+    __name__, "negated", jnp.negative, "Negated.", "1", "-1", primitive="DocRowNegated", **_TRAITS
 )
-rooted = of_floats(__name__, "rooted", jnp.sqrt, "Roots.", "rooted(4)", "2.0", primitive="DocRowRooted", **_TRAITS)
-added = of_pairs(__name__, "added", jnp.add, "Sums.", "added(1, 2)", "3", primitive="DocRowAdded", **_TRAITS)
+rooted = of_floats(__name__, "rooted", jnp.sqrt, "Roots.", "[4]", "[2.]", then=".abs()", primitive="DocRowRooted", **_TRAITS)
+added = of_pairs(__name__, "added", jnp.add, "Sums.", "1, 2", "3", primitive="DocRowAdded", **_TRAITS)
 twice = of_pairs(
-    __name__, "twice", jnp.add, "Sums.", "twice(1, 2)", "6", primitive="DocRowTwice",
+    __name__, "twice", jnp.add, "Sums.", "1, 2", "6", primitive="DocRowTwice",
     prepared=lambda name, *given: [2 * each for each in given], **_TRAITS,
 )  # fmt: skip
 
@@ -37,6 +37,7 @@ def test_names_signature_and_docstring() -> None:
     assert (halved.__name__, halved.__qualname__, halved.__module__) == ("halved", "halved", __name__)
     assert list(inspect.signature(halved).parameters) == ["x", "times"]
     assert inspect.getdoc(halved) == "Half of each.\n\nExample:\n    >>> print(halved(4.0))\n    2.0"
+    assert inspect.getdoc(rooted) == "Roots.\n\nExample:\n    >>> print(rooted(Tensor([4])).abs())\n    [2.]"
     assert halved.primitive.elementwise
     assert added.primitive.promotes
 

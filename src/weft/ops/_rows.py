@@ -1,7 +1,7 @@
 """Elementwise operations as rows: where one line says all of an operation, that line declares it.
 
-``sin = of_floats(__name__, "sin", jnp.sin, "Sine of each element.", "sin(Tensor([0.0]))", "[0.]")`` is what `op` makes
-of a function ``sin(input)`` with that computation, sentence and example.
+``sin = of_floats(__name__, "sin", jnp.sin, "Sine of each element.", "[0.0]", "[0.]")`` is what `op` makes of a function
+``sin(input)`` with that computation, sentence and example.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ def row(
     name: str,
     compute: Any,
     sentence: str,
-    example: str,
+    given: str,
     printed: str,
     *,
+    then: str = "",
     primitive: str = "",
     **traits: Any,
 ) -> Any:
@@ -31,24 +32,31 @@ def row(
         name: of the function, and of the Tensor method where `traits` have no other.
         compute: its implementation, see `op`; the operation has the parameters of this function.
         sentence: what it gives.
-        example: what the example prints, as an expression.
-        printed: what that is.
-        primitive: name of the primitive, by default `name` with a capital letter.
+        given: the arguments of the example, where a list is a tensor of it.
+        printed: what the example prints.
+        then: what the example does with the result.
+        primitive: name of the primitive, by default the words of `name` with capital letters.
         traits: what `op` is told.
 
     Returns:
         The functional form.
 
     Example:
-        >>> texts = "Half of each.", "halved(3.0)", "1.5"
+        >>> texts = "Half of each.", "3.0", "1.5"
         >>> traits = {"primitive": "DocHalved", "method": (), "classes": ()}
         >>> print(row(__name__, "halved", lambda input: input / 2, *texts, **traits)(3.0))
         1.5
     """
     compute.__module__ = module
-    told(compute, name, f"{sentence}\n\nExample:\n    >>> print({example})\n    {printed}")
+    arguments = given.replace("[", "Tensor([").replace("]", "])")
+    told(compute, name, f"{sentence}\n\nExample:\n    >>> print({name}({arguments}){then})\n    {printed}")
     traits = {"method": name, "elementwise": True, **traits}
-    return op(primitive or name.capitalize(), **traits)(compute)
+    return op(primitive or capitalized(name), **traits)(compute)
+
+
+def capitalized(name: str) -> str:
+    """The name of the primitive of a function: ``ReduceSum`` for ``reduce_sum``."""
+    return "".join([word.capitalize() for word in name.split("_")])
 
 
 def of_one(module: str, name: str, function: Callable[[Any], Any], *texts: str, **traits: Any) -> Any:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core import Primitive, Tensor, apply, op, operator_class, shows
+from weft.core import Primitive, Tensor, apply, described, op, operator_class, shows
 from weft.core.conversion import converted
 from weft.ops._checks import ints, one_of
 from weft.ops._rows import of_floats, of_one, row
@@ -34,50 +34,42 @@ def _of_x(name: str, function: Any, *texts: str, **traits: Any) -> Any:
     return _row(name, compute, *texts, **traits)
 
 
-def _require_floating(name: str, x: Any) -> None:
+def _of_any(name: str, function: Any, *texts: str, **traits: Any) -> Any:
+    """Declare a function of floats whose result is in the element type of the operand."""
+    return _row(name, lambda input: converted(function(floating(input)), input.dtype), *texts, **traits)
+
+
+def _floats(name: str, x: Any) -> Any:
+    """An operand that must be of floats."""
     if not jnp.issubdtype(x.dtype, jnp.floating):
         raise TypeError(f"{name} needs a floating tensor, not {dtypes.of_np(x.dtype)}; cast it first")
+    return x
 
 
-# Gradients that need only the output keep the input's memory free. Each is a primitive, so that a graph holds
-# one node, and has itself a derivative (made by JAX).
+def _from_output(name: str, compute: Any, *attributes: str) -> Any:
+    """A derivative rule that needs only the output, which keeps the input's memory free.
+
+    It is a primitive, so that a graph holds one node, and has itself a derivative (made by JAX).
+    """
+    primitive = Primitive(name, compute, attr_names=attributes)
+
+    def rule(x: Any, out: Any, dout: Any, **given: Any) -> Any:
+        return (apply(primitive, (out, dout), tuple([given[each] for each in attributes])),)
+
+    return rule
+
+
 _RELU_GRAD = Primitive("ReluGrad", lambda out, dout: jnp.where(out > 0, dout, jnp.zeros_like(dout)))
 _RELU_GRAD.derivative = lambda y, d, out, dout: (None, apply(_RELU_GRAD, (y, dout)))
-_SIGMOID_GRAD = Primitive("SigmoidGrad", lambda out, dout: dout * out * (1 - out))
-_TANH_GRAD = Primitive("TanhGrad", lambda out, dout: dout * (1 - out * out))
-_SOFTMAX_GRAD = Primitive(
-    "SoftmaxGrad",
-    lambda out, dout, *, axis: (dout - jnp.sum(dout * out, axis=axis, keepdims=True)) * out,
-    attr_names=("axis",),
-)
-_LOG_SOFTMAX_GRAD = Primitive(
-    "LogSoftmaxGrad",
-    lambda out, dout, *, axis: dout - jnp.exp(out) * jnp.sum(dout, axis=axis, keepdims=True),
-    attr_names=("axis",),
-)
-
-
-relu = _row(
-    "relu", lambda input: jnp.maximum(input, jnp.zeros((), input.dtype)), "Replace negative elements by zero.",
-    "relu(Tensor([-1.0, 2.0]))", "[0. 2.]", primitive="ReLU",
-    gradient=lambda x, out, dout: (apply(_RELU_GRAD, (out, dout)),),
-)  # fmt: skip
-
-
-relu6 = _of_x(
-    "relu6", jax.nn.relu6, "Clip elements to the range from 0 to 6.", "relu6(Tensor([-1.0, 2.0, 8.0]))", "[0. 2. 6.]",
-    primitive="ReLU6", method=(),
-)  # fmt: skip
-
-
-sigmoid = _of_floats(
-    "sigmoid", jax.nn.sigmoid, "The logistic function ``1 / (1 + exp(-x))``.", "sigmoid(Tensor([0.0]))", "[0.5]",
-    gradient=lambda x, out, dout: (apply(_SIGMOID_GRAD, (out, dout)),),
-)  # fmt: skip
-tanh = _of_floats(
-    "tanh", jnp.tanh, "Hyperbolic tangent.", "tanh(Tensor([0.0]))", "[0.]",
-    gradient=lambda x, out, dout: (apply(_TANH_GRAD, (out, dout)),),
-)  # fmt: skip
+relu = _row("relu", lambda input: jnp.maximum(input, jnp.zeros((), input.dtype)), "Replace negative elements by zero.",
+    "[-1.0, 2.0]", "[0. 2.]", primitive="ReLU",
+    gradient=lambda x, out, dout: (apply(_RELU_GRAD, (out, dout)),))  # fmt: skip
+relu6 = _of_x("relu6", jax.nn.relu6, "Clip elements to the range from 0 to 6.", "[-1.0, 2.0, 8.0]", "[0. 2. 6.]",
+    primitive="ReLU6", method=())  # fmt: skip
+sigmoid = _of_floats("sigmoid", jax.nn.sigmoid, "The logistic function ``1 / (1 + exp(-x))``.", "[0.0]", "[0.5]",
+    gradient=_from_output("SigmoidGrad", lambda out, dout: dout * out * (1 - out)))  # fmt: skip
+tanh = _of_floats("tanh", jnp.tanh, "Hyperbolic tangent.", "[0.0]", "[0.]",
+    gradient=_from_output("TanhGrad", lambda out, dout: dout * (1 - out * out)))  # fmt: skip
 
 
 @op("Gelu", classes=(), method="gelu", elementwise=True)
@@ -90,8 +82,7 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
         approximate: ``"none"``, or ``"tanh"`` for the cheaper formula.
     """
     one_of("gelu", ("none", "tanh"), approximate=approximate)
-    _require_floating("gelu", input)
-    return jax.nn.gelu(input, approximate=approximate == "tanh")
+    return jax.nn.gelu(_floats("gelu", input), approximate=approximate == "tanh")
 
 
 def _gelu_operator(x: Any) -> Tensor:
@@ -103,11 +94,9 @@ operator_class("GeLU", _gelu_operator)
 operator_class("Gelu", _gelu_operator)
 
 
-fast_gelu = _row(
-    "fast_gelu", lambda x: x * jax.nn.sigmoid(1.702 * x), "A Gaussian error linear unit approximated by a sigmoid.",
-    "fast_gelu(Tensor([0.0]))", "[0.]", primitive="FastGeLU", classes=("FastGeLU", "FastGelu"),
-    method=()
-)  # fmt: skip
+fast_gelu = _row("fast_gelu", lambda x: x * jax.nn.sigmoid(1.702 * x),
+    "A Gaussian error linear unit approximated by a sigmoid.", "[0.0]", "[0.]", primitive="FastGeLU",
+    classes=("FastGeLU", "FastGelu"), method=())  # fmt: skip
 
 
 @op("LeakyReLU", classes=(), method="leaky_relu", elementwise=True)
@@ -116,17 +105,13 @@ def leaky_relu(input: Any, *, alpha: float = 0.2) -> Any:
     """Multiply negative elements by `alpha`; the gradient at 0 is the mean of both sides."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):  # numbers in the type of the tensor
         return jnp.where(input > 0, input, (input * int(alpha)).astype(input.dtype))
-    x = input
-    slope = jnp.where(x == 0, 0.5 * (1 + alpha), jnp.where(x > 0, 1, alpha)).astype(x.dtype)
-    return x * slope
+    slope = jnp.where(input == 0, 0.5 * (1 + alpha), jnp.where(input > 0, 1, alpha))
+    return input * slope.astype(input.dtype)
 
 
-@op("Elu", init="alpha=1.0", elementwise=True)
-@shows("elu(Tensor([0.0, 2.0]))", "[0. 2.]")
-def elu(input_x: Any, *, alpha: float = 1.0) -> Any:
-    """Exponential linear unit: ``alpha * (exp(x) - 1)`` for negative elements."""
-    _require_floating("elu", input_x)
-    return jax.nn.elu(input_x, alpha)
+elu = _row("elu", lambda input_x, *, alpha=1.0: jax.nn.elu(_floats("elu", input_x), alpha),
+    "Exponential linear unit: ``alpha * (exp(x) - 1)`` for negative elements.", "[0.0, 2.0]", "[0. 2.]",
+    init="alpha=1.0", method=())  # fmt: skip
 
 
 @op("CeLU", init="alpha=1.0", elementwise=True)
@@ -147,14 +132,10 @@ def selu(input_x: Any) -> Any:
     return jax.nn.selu(input_x)
 
 
-hardswish = _row(
-    "hardswish", lambda input: converted(jax.nn.hard_swish(floating(input)), input.dtype), "``x * relu6(x + 3) / 6``.",
-    "hardswish(Tensor([-4.0, 3.0]))", "[-0.  3.]", primitive="HSwish",
-)  # fmt: skip
-hardsigmoid = _row(
-    "hardsigmoid", lambda input: converted(jax.nn.hard_sigmoid(floating(input)), input.dtype), "``relu6(x + 3) / 6``.",
-    "hardsigmoid(Tensor([-4.0, 0.0, 4.0]))", "[0.  0.5 1. ]", primitive="HSigmoid",
-)  # fmt: skip
+hardswish = _of_any("hardswish", jax.nn.hard_swish, "``x * relu6(x + 3) / 6``.", "[-4.0, 3.0]", "[-0.  3.]",
+    primitive="HSwish")  # fmt: skip
+hardsigmoid = _of_any("hardsigmoid", jax.nn.hard_sigmoid, "``relu6(x + 3) / 6``.", "[-4.0, 0.0, 4.0]", "[0.  0.5 1. ]",
+    primitive="HSigmoid")  # fmt: skip
 
 
 @op("HardTanh", classes=(), elementwise=True)
@@ -167,9 +148,6 @@ def hardtanh(input: Any, *, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     inside = (input > min_val) & (input < max_val)
     low, high = jnp.asarray(min_val, input.dtype), jnp.asarray(max_val, input.dtype)
     return jnp.where(inside, input, jnp.where(input <= low, low, high))
-
-
-mish = _of_x("mish", jax.nn.mish, "``x * tanh(softplus(x))``.", "mish(Tensor([0.0]))", "[0.]")
 
 
 @op("Softplus", elementwise=True)
@@ -187,46 +165,30 @@ def softplus(input: Any, *, beta: float = 1, threshold: float = 20) -> Any:
     return jnp.where(scaled > threshold, input, jax.nn.softplus(safe) / beta)
 
 
-softsign = _of_x("softsign", jax.nn.soft_sign, "``x / (1 + abs(x))``.", "softsign(Tensor([1.0]))", "[0.5]", method=())
+mish = _of_x("mish", jax.nn.mish, "``x * tanh(softplus(x))``.", "[0.0]", "[0.]")
+softsign = _of_x("softsign", jax.nn.soft_sign, "``x / (1 + abs(x))``.", "[1.0]", "[0.5]", method=())
+silu = _of_one("silu", jax.nn.silu, "Sigmoid-weighted linear unit ``x * sigmoid(x)``.", "[0.0]", "[0.]",
+    primitive="SiLU")  # fmt: skip
+logsigmoid = _of_x("logsigmoid", jax.nn.log_sigmoid, "Logarithm of the sigmoid, without overflow.", "[100.0]",
+    "[ True]", then=" == 0", primitive="LogSigmoid", method=(), classes=())  # fmt: skip
 
 
-silu = _of_one(
-    "silu", jax.nn.silu, "Sigmoid-weighted linear unit ``x * sigmoid(x)``.", "silu(Tensor([0.0]))", "[0.]",
-    primitive="SiLU",
-)  # fmt: skip
-
-
-logsigmoid = _of_x(
-    "logsigmoid", jax.nn.log_sigmoid, "Logarithm of the sigmoid, without overflow.",
-    "logsigmoid(Tensor([100.0])) == 0", "[ True]", primitive="LogSigmoid", method=(), classes=(),
-)  # fmt: skip
-
-
-hardshrink = _row(
-    "hardshrink", lambda input, *, lambd=0.5: jnp.where(jnp.abs(input) > lambd, input, jnp.zeros_like(input)),
-    "Replace elements within ``[-lambd, lambd]`` by zero.", "hardshrink(Tensor([0.25, 2.0]))", "[0. 2.]",
-    primitive="HShrink", init="lambd=0.5", method=(),
-)  # fmt: skip
-
-
-@op("SoftShrink", init="lambd=0.5", elementwise=True)
-@shows("softshrink(Tensor([0.25, 2.0]))", "[0.  1.5]")
-def softshrink(input: Any, *, lambd: float = 0.5) -> Any:
-    """Move elements towards zero by `lambd`, stopping at zero."""
+def _soft_shrunk(input: Any, *, lambd: float = 0.5) -> Any:
     return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, jnp.zeros_like(input)))
 
 
-tanhshrink = _row(
-    "tanhshrink", lambda input: input - jnp.tanh(input), "``x - tanh(x)``.", "tanhshrink(Tensor([0.0]))", "[0.]",
-    primitive="TanhShrink", classes=(), method=(),
-)  # fmt: skip
-
-
-@op("Threshold", classes=())
-@shows("threshold(Tensor([0.0, 2.0]), 1.0, 9.0)", "[9. 2.]")
-def threshold(input: Any, *, thr: float, value: float) -> Any:
-    """Replace elements that are not above `thr` by `value`."""
-    return jnp.where(input > thr, input, jnp.asarray(value, input.dtype))
+hardshrink = _row("hardshrink",
+    lambda input, *, lambd=0.5: jnp.where(jnp.abs(input) > lambd, input, jnp.zeros_like(input)),
+    "Replace elements within ``[-lambd, lambd]`` by zero.", "[0.25, 2.0]", "[0. 2.]", primitive="HShrink",
+    init="lambd=0.5", method=())  # fmt: skip
+softshrink = _row("softshrink", _soft_shrunk, "Move elements towards zero by `lambd`, stopping at zero.", "[0.25, 2.0]",
+    "[0.  1.5]", primitive="SoftShrink", init="lambd=0.5", method=())  # fmt: skip
+tanhshrink = _row("tanhshrink", lambda input: input - jnp.tanh(input), "``x - tanh(x)``.", "[0.0]", "[0.]",
+    primitive="TanhShrink", classes=(), method=())  # fmt: skip
+threshold = _row("threshold",
+    lambda input, *, thr, value: jnp.where(input > thr, input, jnp.asarray(value, input.dtype)),
+    "Replace elements that are not above `thr` by `value`.", "[0.0, 2.0], 1.0, 9.0", "[9. 2.]", method=(), classes=(),
+    elementwise=False)  # fmt: skip
 
 
 @op("PReLU")
@@ -251,53 +213,58 @@ def prelu(input: Any, weight: Any) -> Any:
     return jnp.where(input > 0, input, input * weight.astype(input.dtype))
 
 
+_ALONG = described(
+    **dict.fromkeys(("input", "logits"), "floating tensor."),
+    axis="axis.",
+    dtype="element type to compute in and return.",
+)
+
+
+def _along(name: str, x: Any, axis: Any, dtype: Any) -> Any:
+    """What is computed along an axis, or several, that are checked."""
+    for one in axis if isinstance(axis, tuple) else (axis,):
+        ints(name, axis=one)
+        if not -max(x.ndim, 1) <= one < max(x.ndim, 1):
+            raise ValueError(f"{name}: axis {one} is out of range for a tensor of {x.ndim} dimensions")
+    return floating(x if dtype is None else x.astype(dtype.np_dtype))
+
+
+def _softmax_grad(out: Any, dout: Any, *, axis: Any) -> Any:
+    return (dout - jnp.sum(dout * out, axis=axis, keepdims=True)) * out
+
+
 @op(
     "Softmax",
     init="axis=-1",
     method="softmax",
-    gradient=lambda x, out, dout, *, axis, dtype: (apply(_SOFTMAX_GRAD, (out, dout), (axis,)),),
+    gradient=_from_output("SoftmaxGrad", _softmax_grad, "axis"),
+    describe=_ALONG,
 )
 @shows("softmax(Tensor([0.0, 0.0]))", "[0.5 0.5]")
 def softmax(input: Any, *, axis: int = -1, dtype: Any = None) -> Any:
     """Exponentials divided by their sum along an axis.
 
     Args:
-        input: floating tensor.
         axis: axis, or tuple of axes.
-        dtype: element type to compute in and return.
     """
-    if dtype is not None:
-        input = input.astype(dtype.np_dtype)
-    _check_axis("softmax", input, axis)
-    return jax.nn.softmax(floating(input), axis=axis)
+    return jax.nn.softmax(_along("softmax", input, axis, dtype), axis=axis)
+
+
+def _log_softmax_grad(out: Any, dout: Any, *, axis: Any) -> Any:
+    return dout - jnp.exp(out) * jnp.sum(dout, axis=axis, keepdims=True)
 
 
 @op(
     "LogSoftmax",
     init="axis=-1",
     method="log_softmax",
-    gradient=lambda x, out, dout, *, axis, dtype: (apply(_LOG_SOFTMAX_GRAD, (out, dout), (axis,)),),
+    gradient=_from_output("LogSoftmaxGrad", _log_softmax_grad, "axis"),
+    describe=_ALONG,
 )
 @shows("log_softmax(Tensor([0.0]))", "[0.]")
 def log_softmax(logits: Any, *, axis: int = -1, dtype: Any = None) -> Any:
-    """Logarithm of the softmax along an axis.
-
-    Args:
-        logits: floating tensor.
-        axis: axis.
-        dtype: element type to compute in and return.
-    """
-    if dtype is not None:
-        logits = logits.astype(dtype.np_dtype)
-    _check_axis("log_softmax", logits, axis)
-    return jax.nn.log_softmax(floating(logits), axis=axis)
-
-
-def _check_axis(name: str, x: Any, axis: Any) -> None:
-    for one in axis if isinstance(axis, tuple) else (axis,):
-        ints(name, axis=one)
-        if not -max(x.ndim, 1) <= one < max(x.ndim, 1):
-            raise ValueError(f"{name}: axis {one} is out of range for a tensor of {x.ndim} dimensions")
+    """Logarithm of the softmax along an axis."""
+    return jax.nn.log_softmax(_along("log_softmax", logits, axis, dtype), axis=axis)
 
 
 @shows("softmin(Tensor([0.0, 0.0]))", "[0.5 0.5]")

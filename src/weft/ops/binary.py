@@ -36,28 +36,16 @@ def float_power(input: Any, exponent: Any) -> Any:
     Returns:
         Tensor: float64.
     """
-    base, power = (value.astype(dtypes.float64) for value in (tensor(input), tensor(exponent)))
-    return pow(base, power)
+    return pow(tensor(input).astype(dtypes.float64), tensor(exponent).astype(dtypes.float64))
 
 
 _PREFERRED = "elementwise, ignoring NaN. Where equal, the gradient goes to `input`."
-fmax = _of_pairs(
-    "fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y), f"The larger of two tensors, {_PREFERRED}",
-    'fmax(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0]))', "[1. 2.]", primitive="FMax", classes=("FMax", "Fmax"),
-)  # fmt: skip
-
-
-fmin = _of_pairs(
-    "fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y), f"The smaller of two tensors, {_PREFERRED}",
-    'fmin(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0]))', "[0. 2.]", primitive="FMin", classes=("FMin", "Fmin"),
-)  # fmt: skip
-
-
-squared_difference = _of_pairs(
-    "squared_difference", lambda x, y: jnp.square(jnp.subtract(x, y)), "Square of the difference, elementwise.",
-    "squared_difference(Tensor([1.0, 4.0]), 2.0)", "[1. 4.]", primitive="SquaredDifference", commutative=True,
-    method=(),
-)  # fmt: skip
+fmax = _of_pairs("fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y), f"The larger of two tensors, {_PREFERRED}",
+    '[1.0, float("nan")], [0.0, 2.0]', "[1. 2.]", primitive="FMax", classes=("FMax", "Fmax"))  # fmt: skip
+fmin = _of_pairs("fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y), f"The smaller of two tensors, {_PREFERRED}",
+    '[1.0, float("nan")], [0.0, 2.0]', "[0. 2.]", primitive="FMin", classes=("FMin", "Fmin"))  # fmt: skip
+squared_difference = _of_pairs("squared_difference", lambda x, y: jnp.square(jnp.subtract(x, y)),
+    "Square of the difference, elementwise.", "[1.0, 4.0], 2.0", "[1. 4.]", commutative=True, method=())  # fmt: skip
 
 
 def _atan2_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
@@ -65,27 +53,23 @@ def _atan2_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     return mul(dout, div_no_nan(y, square)), mul(dout, div_no_nan(neg(x), square))
 
 
-atan2 = _of_pairs(
-    "atan2", jnp.arctan2, "Angle of the point (other, input), in radians.", "atan2(Tensor([0.0]), Tensor([1.0]))",
-    "[0.]", method=("atan2", "arctan2"), prepared=_floats, gradient=_atan2_rule,
-)  # fmt: skip
+atan2 = _of_pairs("atan2", jnp.arctan2, "Angle of the point (other, input), in radians.", "[0.0], [1.0]", "[0.]",
+    method=("atan2", "arctan2"), prepared=_floats, gradient=_atan2_rule)  # fmt: skip
 
 
 def _hypot_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     return mul(dout, div_no_nan(x, out)), mul(dout, div_no_nan(y, out))
 
 
-hypot = _of_pairs(
-    "hypot", jnp.hypot, "Length of the hypotenuse, elementwise.", "hypot(Tensor([3.0]), Tensor([4.0]))", "[5.]",
-    prepared=_floats, gradient=_hypot_rule,
-)  # fmt: skip
+hypot = _of_pairs("hypot", jnp.hypot, "Length of the hypotenuse, elementwise.", "[3.0], [4.0]", "[5.]",
+    prepared=_floats, gradient=_hypot_rule)  # fmt: skip
 
 
 @op("Xdivy", method="xdivy", promotes=True, elementwise=True)
 @shows("xdivy(Tensor([0.0, 1.0]), Tensor([0.0, 2.0]))", "[0.  0.5]")
 def xdivy(x: Any, y: Any) -> Any:
     """``x / y``, zero where both are zero."""
-    x, y = map(floating, operands("xdivy", x, y))
+    x, y = _floats("xdivy", x, y)
     # where the quotient exists it is taken, so that its slope 1 / y is
     zero = (x == 0) & ((y == 0) | (y != y))
     return jnp.where(zero, 0, x / jnp.where(zero, 1, y))
@@ -103,30 +87,20 @@ def _mul_no_nan(input: Any, other: Any) -> Any:
 @shows("xlogy(Tensor([0.0, 2.0]), Tensor([0.0, 1.0]))", "[0. 0.]")
 def xlogy(input: Any, other: Any) -> Any:
     """``input * log(other)``, zero where `input` is zero."""
-    input, other = operands("xlogy", input, other)
-    input, other = floating(input), floating(other)
+    input, other = _floats("xlogy", input, other)
     # where the logarithm is finite the product is taken, so that its slope log(other) is
     zero = (input == 0) & ~((other > 0) & (other < jnp.inf))
     return jnp.where(zero, 0, input * jnp.log(jnp.where(zero, 1, other)))
 
 
-logaddexp = _of_pairs(
-    "logaddexp", jnp.logaddexp, "``log(exp(input) + exp(other))`` without overflow.",
-    "logaddexp(Tensor([1000.0]), Tensor([-1000.0]))", "[1000.]", primitive="LogAddExp", classes=(), prepared=_floats,
-    commutative=True, method=(),
-)  # fmt: skip
-logaddexp2 = _of_pairs(
-    "logaddexp2", jnp.logaddexp2, "``log2(2**input + 2**other)`` without overflow.",
-    "logaddexp2(Tensor([1.0]), Tensor([1.0]))", "[2.]", primitive="LogAddExp2", classes=(), prepared=_floats,
-    commutative=True, method=(),
-)  # fmt: skip
-
-
-nextafter = _of_pairs(
-    "nextafter", jnp.nextafter, "The next representable number from `input` towards `other`.",
-    "nextafter(Tensor([1.0]), Tensor([2.0])) > 1", "[ True]", primitive="NextAfter", method=(), prepared=_floats,
-    no_gradient="a step of rounding",
-)  # fmt: skip
+logaddexp = _of_pairs("logaddexp", jnp.logaddexp, "``log(exp(input) + exp(other))`` without overflow.",
+    "[1000.0], [-1000.0]", "[1000.]", primitive="LogAddExp", classes=(), prepared=_floats, commutative=True,
+    method=())  # fmt: skip
+logaddexp2 = _of_pairs("logaddexp2", jnp.logaddexp2, "``log2(2**input + 2**other)`` without overflow.", "[1.0], [1.0]",
+    "[2.]", primitive="LogAddExp2", classes=(), prepared=_floats, commutative=True, method=())  # fmt: skip
+nextafter = _of_pairs("nextafter", jnp.nextafter, "The next representable number from `input` towards `other`.",
+    "[1.0], [2.0]", "[ True]", then=" > 1", primitive="NextAfter", method=(), prepared=_floats,
+    no_gradient="a step of rounding")  # fmt: skip
 
 
 @op("Heaviside", no_gradient="piecewise constant", promotes=True, elementwise=True)
@@ -134,18 +108,13 @@ nextafter = _of_pairs(
 def heaviside(input: Any, values: Any) -> Any:
     """The step function: 0 below zero, 1 above, `values` at zero."""
     input, values = operands("heaviside", input, values)
-    one_, zero = jnp.ones_like(input), jnp.zeros_like(input)
-    return jnp.where(input > 0, one_, jnp.where(input < 0, zero, values))
+    return jnp.where(input > 0, jnp.ones_like(input), jnp.where(input < 0, jnp.zeros_like(input), values))
 
 
-gcd = _of_pairs(
-    "gcd", jnp.gcd, "Greatest common divisor, elementwise.", "gcd(Tensor([12, 18]), 8)", "[4 2]",
-    no_gradient="integer result", commutative=True, method=()
-)  # fmt: skip
-lcm = _of_pairs(
-    "lcm", jnp.lcm, "Least common multiple, elementwise.", "lcm(Tensor([4, 6]), 10)", "[20 30]",
-    no_gradient="integer result", commutative=True, method=()
-)  # fmt: skip
+gcd = _of_pairs("gcd", jnp.gcd, "Greatest common divisor, elementwise.", "[12, 18], 8", "[4 2]",
+    no_gradient="integer result", commutative=True, method=())  # fmt: skip
+lcm = _of_pairs("lcm", jnp.lcm, "Least common multiple, elementwise.", "[4, 6], 10", "[20 30]",
+    no_gradient="integer result", commutative=True, method=())  # fmt: skip
 
 
 @op("Ldexp", classes=(), elementwise=True)

@@ -23,36 +23,24 @@ __all__ = [
 _WHY = "bool result"
 #: comparisons whose operands may be exchanged
 _symmetric = partial(of_pairs, __name__, no_gradient=_WHY, commutative=True)
-#: the others
-_ordering = partial(of_pairs, __name__, no_gradient=_WHY)
 #: what kind of number an element is
 _kind = partial(of_one, __name__, no_gradient=_WHY)
 
-equal = _symmetric(
-    "equal", jnp.equal, "Whether elements are equal, with broadcasting.", "equal(Tensor([1, 2]), 2)", "[False  True]"
-)
-not_equal = _symmetric(
-    "not_equal", jnp.not_equal, "Whether elements differ, with broadcasting.", "not_equal(Tensor([1, 2]), 2)",
-    "[ True False]", primitive="NotEqual", method=("not_equal", "ne"),
-)  # fmt: skip
-less = _ordering(
-    "less", jnp.less, "Whether elements of `input` are smaller, with broadcasting.", "less(Tensor([1, 2]), 2)",
-    "[ True False]", method=("less", "lt"), operator="__lt__",
-)  # fmt: skip
-less_equal = _ordering(
-    "less_equal", jnp.less_equal, "Whether elements of `input` are smaller or equal, with broadcasting.",
-    "less_equal(Tensor([1, 3]), 2)", "[ True False]", primitive="LessEqual", method=("less_equal", "le"),
-    operator="__le__",
-)  # fmt: skip
-greater = _ordering(
-    "greater", jnp.greater, "Whether elements of `input` are larger, with broadcasting.", "greater(Tensor([1, 3]), 2)",
-    "[False  True]", method=("greater", "gt"), operator="__gt__",
-)  # fmt: skip
-greater_equal = _ordering(
-    "greater_equal", jnp.greater_equal, "Whether elements of `input` are larger or equal, with broadcasting.",
-    "greater_equal(Tensor([1, 2]), 2)", "[False  True]", primitive="GreaterEqual", method=("greater_equal", "ge"),
-    operator="__ge__",
-)  # fmt: skip
+
+def _ordering(name: str, short: str, function: Any, what: str, *shown: str) -> Any:
+    """Declare a comparison that has a short name and an operator, too."""
+    sentence = f"Whether elements of `input` are {what}, with broadcasting."
+    traits: dict[str, Any] = {"method": (name, short), "operator": f"__{short}__", "no_gradient": _WHY}
+    return of_pairs(__name__, name, function, sentence, *shown, **traits)
+
+
+equal = _symmetric("equal", jnp.equal, "Whether elements are equal, with broadcasting.", "[1, 2], 2", "[False  True]")
+not_equal = _symmetric("not_equal", jnp.not_equal, "Whether elements differ, with broadcasting.", "[1, 2], 2",
+    "[ True False]", method=("not_equal", "ne"))  # fmt: skip
+less = _ordering("less", "lt", jnp.less, "smaller", "[1, 2], 2", "[ True False]")
+less_equal = _ordering("less_equal", "le", jnp.less_equal, "smaller or equal", "[1, 3], 2", "[ True False]")
+greater = _ordering("greater", "gt", jnp.greater, "larger", "[1, 3], 2", "[False  True]")
+greater_equal = _ordering("greater_equal", "ge", jnp.greater_equal, "larger or equal", "[1, 2], 2", "[False  True]")
 
 
 @op("ApproximateEqual", init="tolerance=1e-05", no_gradient=_WHY)
@@ -80,26 +68,18 @@ def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equ
 @shows("array_equal(Tensor([1, 2]), Tensor([1, 2]))", "True")
 def array_equal(input: Any, other: Any) -> Any:
     """Whether shapes and all elements are equal, as a tensor."""
-    if input.shape != other.shape:
-        return Tensor(False)
-    return equal(input, other).all()
+    return equal(input, other).all() if input.shape == other.shape else Tensor(False)
 
 
 # -- what kind of number ---------------------------------------------------------------------------------
 
 
-isnan = _kind(
-    "isnan", jnp.isnan, "Whether each element is NaN.", 'isnan(Tensor([float("nan"), 1.0]))', "[ True False]",
-    primitive="IsNan",
-)  # fmt: skip
-isinf = _kind(
-    "isinf", jnp.isinf, "Whether each element is infinite.", 'isinf(Tensor([float("inf"), 1.0]))', "[ True False]",
-    primitive="IsInf",
-)  # fmt: skip
-isfinite = _kind(
-    "isfinite", jnp.isfinite, "Whether each element is neither NaN nor infinite.",
-    'isfinite(Tensor([float("inf"), 1.0]))', "[False  True]", primitive="IsFinite",
-)  # fmt: skip
+isnan = _kind("isnan", jnp.isnan, "Whether each element is NaN.", '[float("nan"), 1.0]', "[ True False]",
+    primitive="IsNan")  # fmt: skip
+isinf = _kind("isinf", jnp.isinf, "Whether each element is infinite.", '[float("inf"), 1.0]', "[ True False]",
+    primitive="IsInf")  # fmt: skip
+isfinite = _kind("isfinite", jnp.isfinite, "Whether each element is neither NaN nor infinite.", '[float("inf"), 1.0]',
+    "[False  True]", primitive="IsFinite")  # fmt: skip
 
 
 @op("FloatStatus", no_gradient=_WHY)
@@ -108,18 +88,12 @@ def _float_status(input: Any) -> Any:
     return jnp.any(~jnp.isfinite(input)).reshape(1).astype(jnp.float32)
 
 
-isposinf = _kind(
-    "isposinf", jnp.isposinf, "Whether each element is plus infinity.", 'isposinf(Tensor([float("inf"), 1.0]))',
-    "[ True False]", primitive="IsPosInf", classes=(),
-)  # fmt: skip
-isneginf = _kind(
-    "isneginf", jnp.isneginf, "Whether each element is minus infinity.", 'isneginf(Tensor([-float("inf"), 1.0]))',
-    "[ True False]", primitive="IsNegInf", classes=(),
-)  # fmt: skip
-isreal = _kind(
-    "isreal", jnp.isreal, "Whether each element has no imaginary part.", "isreal(Tensor([1 + 0j, 1j]))",
-    "[ True False]", primitive="IsReal", classes=(),
-)  # fmt: skip
+isposinf = _kind("isposinf", jnp.isposinf, "Whether each element is plus infinity.", '[float("inf"), 1.0]',
+    "[ True False]", primitive="IsPosInf", classes=())  # fmt: skip
+isneginf = _kind("isneginf", jnp.isneginf, "Whether each element is minus infinity.", '[-float("inf"), 1.0]',
+    "[ True False]", primitive="IsNegInf", classes=())  # fmt: skip
+isreal = _kind("isreal", jnp.isreal, "Whether each element has no imaginary part.", "[1 + 0j, 1j]", "[ True False]",
+    primitive="IsReal", classes=())  # fmt: skip
 
 
 @op("IsIn", classes=(), no_gradient=_WHY)
@@ -145,15 +119,12 @@ def _equality(primitive: Any, otherwise: bool) -> Any:
     def method(self: Tensor, other: Any) -> Any:
         if type(other) is Tensor:
             return of_tensors(self, other)
-        if isinstance(other, _COMPARABLE):
-            return apply(primitive, (self, other))
         if isinstance(other, (list, tuple)) and other:
             try:
                 other = Tensor(other)
             except (TypeError, ValueError):
                 return otherwise
-            return apply(primitive, (self, other))
-        return otherwise
+        return apply(primitive, (self, other)) if isinstance(other, _COMPARABLE) else otherwise
 
     return method
 
@@ -202,9 +173,4 @@ def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
     return _in_top_k(x1, x2, k)
 
 
-eq = equal
-ge = greater_equal
-gt = greater
-le = less_equal
-lt = less
-ne = not_equal
+eq, ne, lt, le, gt, ge = equal, not_equal, less, less_equal, greater, greater_equal

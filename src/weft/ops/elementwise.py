@@ -23,16 +23,17 @@ __all__ = [
 ]  # fmt: skip
 
 _row, _of_one, _of_floats = (partial(declare, __name__) for declare in (row, of_one, of_floats))
+_rounded = partial(_row, no_gradient="piecewise constant")
 
 
-abs = _of_one(
-    "abs", jnp.abs, "Absolute value of each element.", "abs(Tensor([-1.0, 2.0]))", "[1. 2.]",
-    method=("abs", "absolute"),
-    gradient=lambda x, out, dout: (mul(dout, conj(sign(x)) if x.dtype.category == 3 else sign(x)),),
-)  # fmt: skip
-sign: Any = _of_one(
-    "sign", direction, "-1, 0 or 1 by the sign of each element.", "sign(Tensor([-3.0, 0.0, 2.0]))", "[-1.  0.  1.]",
-)  # fmt: skip
+def _kept(function: Any) -> Any:
+    """A function in the element type of its operand."""
+    return lambda input: function(input).astype(input.dtype)
+
+
+abs = _of_one("abs", jnp.abs, "Absolute value of each element.", "[-1.0, 2.0]", "[1. 2.]", method=("abs", "absolute"),
+    gradient=lambda x, out, dout: (mul(dout, conj(sign(x)) if x.dtype.category == 3 else sign(x)),))  # fmt: skip
+sign: Any = _of_one("sign", direction, "-1, 0 or 1 by the sign of each element.", "[-3.0, 0.0, 2.0]", "[-1.  0.  1.]")
 
 
 @shows("sgn(Tensor([-3.0, 2.0]))", "[-1.  1.]")
@@ -41,74 +42,40 @@ def sgn(input: Any) -> Any:
     return sign(input)
 
 
-signbit = _of_floats(
-    "signbit", jnp.signbit, "Whether the sign bit of each element is set.", "signbit(Tensor([-1.0, 2.0]))",
-    "[ True False]", primitive="SignBit", classes=(), no_gradient="bool result",
-)  # fmt: skip
+signbit = _of_floats("signbit", jnp.signbit, "Whether the sign bit of each element is set.", "[-1.0, 2.0]",
+    "[ True False]", primitive="SignBit", classes=(), no_gradient="bool result")  # fmt: skip
 
 
 @op("CopySign", classes=(), method="copysign", promotes=True, elementwise=True)
 @shows("copysign(Tensor([1.0, -2.0]), Tensor([-1.0, 1.0]))", "[-1.  2.]")
 def copysign(x: Any, other: Any) -> Any:
     """The magnitude of `x` with the sign of `other`."""
-    x, other = floating(x), floating(other)
-    size = magnitude(x)
-    return jnp.where(jnp.signbit(other), -size, size)
+    size = magnitude(floating(x))
+    return jnp.where(jnp.signbit(floating(other)), -size, size)
 
 
-exp = _of_floats(
-    "exp", jnp.exp, "e to the power of each element.", "exp(Tensor([0.0]))", "[1.]",
-    gradient=lambda x, out, dout: (mul(dout, out),),
-)  # fmt: skip
-exp2 = _of_floats("exp2", jnp.exp2, "2 to the power of each element.", "exp2(Tensor([3.0]))", "[8.]", classes=())
-expm1 = _of_floats("expm1", jnp.expm1, "``exp(x) - 1``, precise near zero.", "expm1(Tensor([0.0]))", "[0.]")
-log = _of_floats(
-    "log", jnp.log, "Natural logarithm of each element.", "log(Tensor([1.0]))", "[0.]",
-    gradient=lambda x, out, dout: (real_div(dout, x),),
-)  # fmt: skip
-log1p = _of_floats("log1p", jnp.log1p, "``log(1 + x)``, precise near zero.", "log1p(Tensor([0.0]))", "[0.]")
-log2 = _of_floats(
-    "log2", jnp.log2, "Logarithm to base 2 of each element.", "log2(Tensor([8.0]))", "[3.]",
-    classes=(),
-)  # fmt: skip
-log10 = _of_floats(
-    "log10", jnp.log10, "Logarithm to base 10 of each element.", "log10(Tensor([100.0]))", "[2.]",
-    classes=(),
-)  # fmt: skip
-sqrt = _row(
-    "sqrt", lambda x: jnp.sqrt(floating(x)), "Square root of each element.", "sqrt(Tensor([4.0, 9.0]))", "[2. 3.]",
-    gradient=lambda x, out, dout: (real_div(dout, mul(out, 2)),),
-)  # fmt: skip
-rsqrt = _of_floats(
-    "rsqrt", lax.rsqrt, "One divided by the square root of each element.", "rsqrt(Tensor([4.0]))", "[0.5]",
-    gradient=lambda x, out, dout: (mul(mul(dout, -0.5), mul(out, square(out))),),
-)  # fmt: skip
-cbrt = _of_floats("cbrt", jnp.cbrt, "Cube root of each element.", "cbrt(Tensor([8.0]))", "[2.]", classes=())
-floor = _row(
-    "floor", lambda input: jnp.floor(input).astype(input.dtype), "Round each element down.",
-    "floor(Tensor([1.7, -1.2]))", "[ 1. -2.]", no_gradient="piecewise constant",
-)  # fmt: skip
-ceil = _row(
-    "ceil", lambda input: jnp.ceil(input).astype(input.dtype), "Round each element up.", "ceil(Tensor([1.2, -1.7]))",
-    "[ 2. -1.]", no_gradient="piecewise constant",
-)  # fmt: skip
-trunc = _row(
-    "trunc", lambda input: jnp.trunc(input).astype(input.dtype), "Round each element toward zero.",
-    "trunc(Tensor([1.7, -1.7]))", "[ 1. -1.]", method=("trunc", "fix"), no_gradient="piecewise constant",
-)  # fmt: skip
-
-
-@op("Round", classes=(), no_gradient="piecewise constant", elementwise=True)
-@shows("round(Tensor([1.5, 2.5]))", "[2. 2.]")
-def round(input: Any, *, decimals: int = 0) -> Any:
-    """Round each element to a number of decimals, halves to even."""
-    return jnp.round(input, decimals)
-
-
-rint = _of_floats(
-    "rint", jnp.rint, "Round each element to the nearest integer, halves to even.", "rint(Tensor([1.5, 2.5]))",
-    "[2. 2.]", no_gradient="piecewise constant", method=(),
-)  # fmt: skip
+exp = _of_floats("exp", jnp.exp, "e to the power of each element.", "[0.0]", "[1.]",
+    gradient=lambda x, out, dout: (mul(dout, out),))  # fmt: skip
+exp2 = _of_floats("exp2", jnp.exp2, "2 to the power of each element.", "[3.0]", "[8.]", classes=())
+expm1 = _of_floats("expm1", jnp.expm1, "``exp(x) - 1``, precise near zero.", "[0.0]", "[0.]")
+log = _of_floats("log", jnp.log, "Natural logarithm of each element.", "[1.0]", "[0.]",
+    gradient=lambda x, out, dout: (real_div(dout, x),))  # fmt: skip
+log1p = _of_floats("log1p", jnp.log1p, "``log(1 + x)``, precise near zero.", "[0.0]", "[0.]")
+log2 = _of_floats("log2", jnp.log2, "Logarithm to base 2 of each element.", "[8.0]", "[3.]", classes=())
+log10 = _of_floats("log10", jnp.log10, "Logarithm to base 10 of each element.", "[100.0]", "[2.]", classes=())
+sqrt = _row("sqrt", lambda x: jnp.sqrt(floating(x)), "Square root of each element.", "[4.0, 9.0]", "[2. 3.]",
+    gradient=lambda x, out, dout: (real_div(dout, mul(out, 2)),))  # fmt: skip
+rsqrt = _of_floats("rsqrt", lax.rsqrt, "One divided by the square root of each element.", "[4.0]", "[0.5]",
+    gradient=lambda x, out, dout: (mul(mul(dout, -0.5), mul(out, square(out))),))  # fmt: skip
+cbrt = _of_floats("cbrt", jnp.cbrt, "Cube root of each element.", "[8.0]", "[2.]", classes=())
+floor = _rounded("floor", _kept(jnp.floor), "Round each element down.", "[1.7, -1.2]", "[ 1. -2.]")
+ceil = _rounded("ceil", _kept(jnp.ceil), "Round each element up.", "[1.2, -1.7]", "[ 2. -1.]")
+trunc = _rounded("trunc", _kept(jnp.trunc), "Round each element toward zero.", "[1.7, -1.7]", "[ 1. -1.]",
+    method=("trunc", "fix"))  # fmt: skip
+round = _rounded("round", lambda input, *, decimals=0: jnp.round(input, decimals),
+    "Round each element to a number of decimals, halves to even.", "[1.5, 2.5]", "[2. 2.]", method=())  # fmt: skip
+rint = _rounded("rint", lambda input: jnp.rint(floating(input)),
+    "Round each element to the nearest integer, halves to even.", "[1.5, 2.5]", "[2. 2.]", method=())  # fmt: skip
 
 
 @shows("frac(Tensor([1.5, -1.5]))", "[ 0.5 -0.5]")
@@ -127,14 +94,10 @@ def logit(input: Any, *, eps: float | None = None) -> Any:
     return jnp.log(input / (1 - input))
 
 
-deg2rad = _row(
-    "deg2rad", lambda x: jnp.deg2rad(floating(x)), "Degrees to radians.", "deg2rad(Tensor([0.0]))", "[0.]",
-    primitive="Deg2Rad", classes=(),
-)  # fmt: skip
-rad2deg = _row(
-    "rad2deg", lambda x: jnp.rad2deg(floating(x)), "Radians to degrees.", "rad2deg(Tensor([0.0]))", "[0.]",
-    primitive="Rad2Deg", classes=(),
-)  # fmt: skip
+deg2rad = _row("deg2rad", lambda x: jnp.deg2rad(floating(x)), "Degrees to radians.", "[0.0]", "[0.]",
+    primitive="Deg2Rad", classes=())  # fmt: skip
+rad2deg = _row("rad2deg", lambda x: jnp.rad2deg(floating(x)), "Radians to degrees.", "[0.0]", "[0.]",
+    primitive="Rad2Deg", classes=())  # fmt: skip
 
 
 @op("NanToNum", init="nan=0.0, posinf=None, neginf=None", method="nan_to_num")
@@ -170,21 +133,13 @@ def frexp(input: Any) -> Any:
 
 # -- complex numbers -----------------------------------------------------------------------------------------
 
-real = _of_one(
-    "real", jnp.real, "Real part of each element.", "real(Tensor([1 + 2j]))", "[1.]",
-)  # fmt: skip
-imag = _of_one(
-    "imag", jnp.imag, "Imaginary part of each element.", "imag(Tensor([1 + 2j]))", "[2.]",
-)  # fmt: skip
-conj: Any = _of_one(
-    "conj", jnp.conj, "Complex conjugate of each element.", "conj(Tensor([1 + 2j]))", "[1.-2.j]",
-)  # fmt: skip
-angle = _of_one(
-    "angle", jnp.angle, "Angle of each complex element, in radians.", "angle(Tensor([1 + 0j]))", "[0.]",
-)  # fmt: skip
+real = _of_one("real", jnp.real, "Real part of each element.", "[1 + 2j]", "[1.]")
+imag = _of_one("imag", jnp.imag, "Imaginary part of each element.", "[1 + 2j]", "[2.]")
+conj: Any = _of_one("conj", jnp.conj, "Complex conjugate of each element.", "[1 + 2j]", "[1.-2.j]")
+angle = _of_one("angle", jnp.angle, "Angle of each complex element, in radians.", "[1 + 0j]", "[0.]")
 
 
-@op("Complex", classes=("Complex",), elementwise=True)
+@op("Complex", elementwise=True)
 def make_complex(real: Any, imag: Any) -> Any:
     """Complex numbers of real and imaginary parts."""
     return lax.complex(floating(real), floating(imag))
@@ -222,9 +177,7 @@ def inv(x: Any) -> Any:
     return typed_div(1, x)
 
 
-absolute = abs
-fix = trunc
+absolute, fix = abs, trunc
 
 operator_class("Inv", inv)
-operator_class("Round", round)
 operator_class("Polar", polar)

@@ -18,7 +18,6 @@ __all__ = [
 ]  # fmt: skip
 
 _WHY = "bool result"
-_INTEGER_RESULT = "integer result"
 
 # -- logic -----------------------------------------------------------------------------------------------
 
@@ -29,22 +28,15 @@ def _logical(name: str, *arrays: Any) -> Any:
 
 
 _of_flags = partial(of_pairs, __name__, prepared=_logical, no_gradient=_WHY, promotes=False, commutative=True)
-logical_and = _of_flags(
-    "logical_and", jnp.logical_and, "Whether both elements are true (nonzero).",
-    "logical_and(Tensor([True, True]), Tensor([True, False]))", "[ True False]", primitive="LogicalAnd",
-)  # fmt: skip
-logical_or = _of_flags(
-    "logical_or", jnp.logical_or, "Whether either element is true (nonzero).",
-    "logical_or(Tensor([True, False]), Tensor([False, False]))", "[ True False]", primitive="LogicalOr",
-)  # fmt: skip
-logical_xor = _of_flags(
-    "logical_xor", jnp.logical_xor, "Whether exactly one element is true (nonzero).",
-    "logical_xor(Tensor([True, True]), Tensor([True, False]))", "[False  True]", primitive="LogicalXor",
-)  # fmt: skip
+logical_and = _of_flags("logical_and", jnp.logical_and, "Whether both elements are true (nonzero).",
+    "[True, True], [True, False]", "[ True False]")  # fmt: skip
+logical_or = _of_flags("logical_or", jnp.logical_or, "Whether either element is true (nonzero).",
+    "[True, False], [False, False]", "[ True False]")  # fmt: skip
+logical_xor = _of_flags("logical_xor", jnp.logical_xor, "Whether exactly one element is true (nonzero).",
+    "[True, True], [True, False]", "[False  True]")  # fmt: skip
 logical_not = of_one(
-    __name__,
-    "logical_not", jnp.logical_not, "Whether each element is false (zero).",
-    "logical_not(Tensor([True, False]))", "[False  True]", primitive="LogicalNot", no_gradient=_WHY,
+    __name__, "logical_not", jnp.logical_not, "Whether each element is false (zero).", "[True, False]", "[False  True]",
+    no_gradient=_WHY,
 )  # fmt: skip
 
 
@@ -63,33 +55,21 @@ def _bits_of_one_type(name: str, *arrays: Any) -> Any:
     return _bits(name, *arrays)
 
 
-_of_bits = partial(of_pairs, __name__, prepared=_bits, no_gradient=_INTEGER_RESULT, commutative=True)
-_shift = partial(of_pairs, __name__, prepared=_bits_of_one_type, no_gradient=_INTEGER_RESULT)
-bitwise_and = _of_bits(
-    "bitwise_and", jnp.bitwise_and, "And of the bits; the logical and of bools.", "bitwise_and(Tensor([6, 5]), 3)",
-    "[2 1]", primitive="BitwiseAnd", operator="__and__", reflected="__rand__",
-)  # fmt: skip
-bitwise_or = _of_bits(
-    "bitwise_or", jnp.bitwise_or, "Or of the bits; the logical or of bools.", "bitwise_or(Tensor([6, 5]), 3)", "[7 7]",
-    primitive="BitwiseOr", operator="__or__", reflected="__ror__",
-)  # fmt: skip
-bitwise_xor = _of_bits(
-    "bitwise_xor", jnp.bitwise_xor, "Exclusive or of the bits; the logical one of bools.",
-    "bitwise_xor(Tensor([6, 5]), 3)", "[5 6]", primitive="BitwiseXor", operator="__xor__", reflected="__rxor__",
-)  # fmt: skip
+_of_bits = partial(of_pairs, __name__, prepared=_bits, no_gradient="integer result", commutative=True)
+_shift = partial(of_pairs, __name__, prepared=_bits_of_one_type, no_gradient="integer result")
+bitwise_and = _of_bits("bitwise_and", jnp.bitwise_and, "And of the bits; the logical and of bools.", "[6, 5], 3",
+    "[2 1]", operator="__and__", reflected="__rand__")  # fmt: skip
+bitwise_or = _of_bits("bitwise_or", jnp.bitwise_or, "Or of the bits; the logical or of bools.", "[6, 5], 3", "[7 7]",
+    operator="__or__", reflected="__ror__")  # fmt: skip
+bitwise_xor = _of_bits("bitwise_xor", jnp.bitwise_xor, "Exclusive or of the bits; the logical one of bools.",
+    "[6, 5], 3", "[5 6]", operator="__xor__", reflected="__rxor__")  # fmt: skip
+bitwise_left_shift = _shift("bitwise_left_shift", jnp.left_shift, "Bits shifted to the left.", "[1, 2], 2", "[4 8]",
+    primitive="LeftShift", operator="__lshift__", reflected="__rlshift__")  # fmt: skip
+bitwise_right_shift = _shift("bitwise_right_shift", jnp.right_shift, "Bits shifted to the right, keeping the sign.",
+    "[8, 5], 2", "[2 1]", primitive="RightShift", operator="__rshift__", reflected="__rrshift__")  # fmt: skip
 invert = row(
-    __name__,
-    "invert", lambda x: jnp.invert(*_bits("invert", x)), "Every bit flipped; the logical not of bools.",
-    "invert(Tensor([0, 1]))", "[-1 -2]", method=("bitwise_not", "invert"), no_gradient=_INTEGER_RESULT,
-)  # fmt: skip
-bitwise_left_shift = _shift(
-    "bitwise_left_shift", jnp.left_shift, "Bits shifted to the left.", "bitwise_left_shift(Tensor([1, 2]), 2)", "[4 8]",
-    primitive="LeftShift", operator="__lshift__", reflected="__rlshift__",
-)  # fmt: skip
-bitwise_right_shift = _shift(
-    "bitwise_right_shift", jnp.right_shift, "Bits shifted to the right, keeping the sign.",
-    "bitwise_right_shift(Tensor([8, 5]), 2)", "[2 1]", primitive="RightShift", operator="__rshift__",
-    reflected="__rrshift__",
+    __name__, "invert", lambda x: jnp.invert(*_bits("invert", x)), "Every bit flipped; the logical not of bools.",
+    "[0, 1]", "[-1 -2]", method=("bitwise_not", "invert"), no_gradient="integer result",
 )  # fmt: skip
 bitwise_not = invert
 

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from weft.core import add_method, described, op, operator_class, shows
-from weft.core.declare import Declaration
 from weft.ops._checks import one_of
 from weft.ops._rows import of_one, of_pairs
 from weft.ops._rules import floating, operands, promoted, tensor
@@ -26,21 +25,9 @@ _TWO = described(
     returns="Tensor: of the broadcast shape and promoted dtype.",
 )
 _ONE = described(input="tensor.", returns="Tensor: like `input`.")
-
-
-def _binary(name: str, **traits: Any) -> Declaration:
-    """Declare arithmetic of two operands."""
-    return op(name, promotes=True, elementwise=True, describe=_TWO, **traits)
-
-
-def _rounded(name: str, **traits: Any) -> Declaration:
-    """Declare a quotient that is rounded."""
-    return _binary(name, no_gradient="piecewise constant", **traits)
-
-
-def _remainder(name: str, **traits: Any) -> Declaration:
-    """Declare a remainder of a division."""
-    return _binary(name, **traits)
+#: declare arithmetic of two operands, and a quotient that is rounded
+_binary = partial(op, promotes=True, elementwise=True, describe=_TWO)
+_rounded = partial(_binary, no_gradient="piecewise constant")
 
 
 def _kept_apart(input: Any, other: Any) -> tuple[Any, Any]:
@@ -57,43 +44,27 @@ def _exact(name: str, *arrays: Any) -> tuple[Any, Any]:
     return _kept_apart(*operands(name, *arrays))
 
 
+def _unless_bools(compute: Any, of_bools: Any) -> Any:
+    """A function of two arrays that is another one of bools."""
+    return lambda x, y: of_bools(x, y) if x.dtype == jnp.bool_ else compute(x, y)
+
+
 #: arithmetic of one operand and of two, and such that is exact between numbers
 _single = partial(of_one, __name__, describe=_ONE)
 _pair = partial(of_pairs, __name__, describe=_TWO)
 _exactly = partial(_pair, prepared=_exact)
 
 
-add = _exactly(
-    "add", jnp.add, "Add elementwise, with broadcasting.", "add(Tensor([1.0, 2.0]), 1)", "[2. 3.]", method=(),
+add = _exactly("add", jnp.add, "Add elementwise, with broadcasting.", "[1.0, 2.0], 1", "[2. 3.]", method=(),
     operator="__add__", reflected="__radd__", classes=("Add", "TensorAdd"),
-    gradient=lambda x, y, out, dout: (dout, dout), commutative=True,
-)  # fmt: skip
-
-
-@_binary(
-    "Sub",
-    method="subtract",
-    operator="__sub__",
-    reflected="__rsub__",
-    gradient=lambda x, y, out, dout: (dout, neg(dout)),
-)
-@shows("sub(Tensor([1.0, 2.0]), 1)", "[0. 1.]")
-def sub(input: Any, other: Any) -> Any:
-    """Subtract elementwise, with broadcasting; of bools, whether they differ."""
-    input, other = _exact("sub", input, other)
-    return jnp.logical_xor(input, other) if input.dtype == jnp.bool_ else jnp.subtract(input, other)
-
-
-mul: Any = _exactly(
-    "mul", jnp.multiply, "Multiply elementwise, with broadcasting.", "mul(Tensor([1.0, 2.0]), 3)", "[3. 6.]",
+    gradient=lambda x, y, out, dout: (dout, dout), commutative=True)  # fmt: skip
+sub = _exactly("sub", _unless_bools(jnp.subtract, jnp.logical_xor),
+    "Subtract elementwise, with broadcasting; of bools, whether they differ.", "[1.0, 2.0], 1", "[0. 1.]",
+    method="subtract", operator="__sub__", reflected="__rsub__",
+    gradient=lambda x, y, out, dout: (dout, neg(dout)))  # fmt: skip
+mul: Any = _exactly("mul", jnp.multiply, "Multiply elementwise, with broadcasting.", "[1.0, 2.0], 3", "[3. 6.]",
     method=("mul", "multiply"), operator="__mul__", reflected="__rmul__",
-    gradient=lambda x, y, out, dout: (mul(y, dout), mul(x, dout)), commutative=True,
-)  # fmt: skip
-
-
-def _divide(name: str, input: Any, other: Any) -> Any:
-    input, other = operands(name, input, other)
-    return jnp.divide(*_kept_apart(floating(input), floating(other)))
+    gradient=lambda x, y, out, dout: (mul(y, dout), mul(x, dout)), commutative=True)  # fmt: skip
 
 
 def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
@@ -116,7 +87,7 @@ def real_div(input: Any, other: Any) -> Any:
     Returns:
         Tensor: of the broadcast shape, floating point.
     """
-    return _divide("div", input, other)
+    return jnp.divide(*_kept_apart(*map(floating, operands("div", input, other))))
 
 
 @shows("typed_div(Tensor([1, -7]), 4)", "[ 0 -1]")
@@ -143,11 +114,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """
     if rounding_mode is None:
         return real_div(input, other)
-    if rounding_mode == "floor":
-        return floor_div(input, other)
-    if rounding_mode == "trunc":
-        return truncate_div(input, other)
-    raise ValueError(f"div: rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}")
+    one_of("div", (None, "floor", "trunc"), rounding_mode=rounding_mode)
+    return floor_div(input, other) if rounding_mode == "floor" else truncate_div(input, other)
 
 
 @_rounded("FloorDiv", method=("floor_div", "floor_divide"), operator="__floordiv__", reflected="__rfloordiv__")
@@ -155,40 +123,21 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 def floor_div(x: Any, y: Any) -> Any:
     """Divide and round down, elementwise; bools stay as they are."""
     x, y = operands("floor_div", x, y)
-    if x.dtype == jnp.bool_:
-        return jnp.broadcast_arrays(x, y)[0]
-    return jnp.floor_divide(x, y)
+    return jnp.broadcast_arrays(x, y)[0] if x.dtype == jnp.bool_ else jnp.floor_divide(x, y)
 
 
-@_remainder(
-    "FloorMod",
-    method=("floor_mod", "remainder"),
-    operator="__mod__",
-    reflected="__rmod__",
-    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, floor_div(x, y)))),
-)
-@shows("floor_mod(Tensor([7, -7]), 4)", "[3 1]")
-def floor_mod(input: Any, other: Any) -> Any:
-    """Remainder of the division rounded down: it has the sign of the divisor, as Python's ``%``."""
-    input, other = operands("floor_mod", input, other)
-    if input.dtype == jnp.bool_:
-        return input & ~other
-    return jnp.remainder(input, other)
+def _only_first(x: Any, y: Any) -> Any:
+    return x & ~y
 
 
-@_remainder(
-    "Mod",
-    method="fmod",
-    classes=("Mod", "TruncateMod"),
-    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, truncate_div(x, y)))),
-)
-@shows("fmod(Tensor([7, -7]), 4)", "[ 3 -3]")
-def fmod(input: Any, other: Any) -> Any:
-    """Remainder of the division rounded toward zero: it has the sign of the dividend."""
-    input, other = operands("fmod", input, other)
-    if input.dtype == jnp.bool_:
-        return input & ~other
-    return jnp.fmod(input, other)
+floor_mod = _pair("floor_mod", _unless_bools(jnp.remainder, _only_first),
+    "Remainder of the division rounded down: it has the sign of the divisor, as Python's ``%``.", "[7, -7], 4", "[3 1]",
+    method=("floor_mod", "remainder"), operator="__mod__", reflected="__rmod__",
+    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, floor_div(x, y)))))  # fmt: skip
+fmod = _pair("fmod", _unless_bools(jnp.fmod, _only_first),
+    "Remainder of the division rounded toward zero: it has the sign of the dividend.", "[7, -7], 4", "[ 3 -3]",
+    primitive="Mod", classes=("Mod", "TruncateMod"),
+    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, truncate_div(x, y)))))  # fmt: skip
 
 
 @_rounded("TruncateDiv")
@@ -259,48 +208,19 @@ def pow(input: Any, exponent: Any) -> Any:
     return jnp.where((exponent < 0) & (jnp.abs(input) != 1), 0, power)
 
 
-neg: Any = _single(
-    "neg", jnp.negative, "Negate elementwise.", "neg(Tensor([1.0, -2.0]))", "[-1.  2.]",
-    method=("neg", "negative"), gradient=lambda x, out, dout: (neg(dout),),
-)  # fmt: skip
-
-
-square = _single(
-    "square", jnp.square, "Square of each element.", "square(Tensor([1.0, -2.0]))", "[1. 4.]",
-    gradient=lambda x, out, dout: (mul(dout, mul(x, 2)),),
-)  # fmt: skip
-
-
-@op(
-    "Reciprocal",
-    method="reciprocal",
-    gradient=lambda x, out, dout: (neg(mul(dout, square(out))),),
-    elementwise=True,
-    describe=_ONE,
-)
-@shows("reciprocal(Tensor([1.0, 4.0]))", "[1.   0.25]")
-def reciprocal(input: Any) -> Any:
-    """One divided by each element; integers give float32.
-
-    Returns:
-        Tensor: floating point.
-    """
-    return jnp.reciprocal(floating(input))
-
-
+neg: Any = _single("neg", jnp.negative, "Negate elementwise.", "[1.0, -2.0]", "[-1.  2.]", method=("neg", "negative"),
+    gradient=lambda x, out, dout: (neg(dout),))  # fmt: skip
+square = _single("square", jnp.square, "Square of each element.", "[1.0, -2.0]", "[1. 4.]",
+    gradient=lambda x, out, dout: (mul(dout, mul(x, 2)),))  # fmt: skip
+reciprocal = _single("reciprocal", lambda x: jnp.reciprocal(floating(x)),
+    "One divided by each element; integers give float32.", "[1.0, 4.0]", "[1.   0.25]",
+    describe=described(input="tensor.", returns="Tensor: floating point."),
+    gradient=lambda x, out, dout: (neg(mul(dout, square(out))),))  # fmt: skip
 _PARTED = "NaN wins. Where equal, half of the gradient goes to each."
-maximum = _pair(
-    "maximum", jnp.maximum, f"The larger of two tensors, elementwise; {_PARTED}",
-    "maximum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0]))", "[3. 4.]",
-    gradient=lambda x, y, out, dout: (_where_larger(x, y, dout), _where_larger(y, x, dout)),
-)  # fmt: skip
-
-
-minimum = _pair(
-    "minimum", jnp.minimum, f"The smaller of two tensors, elementwise; {_PARTED}",
-    "minimum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0]))", "[1. 2.]",
-    gradient=lambda x, y, out, dout: (_where_larger(y, x, dout), _where_larger(x, y, dout)),
-)  # fmt: skip
+maximum = _pair("maximum", jnp.maximum, f"The larger of two tensors, elementwise; {_PARTED}", "[1.0, 4.0], [3.0, 2.0]",
+    "[3. 4.]", gradient=lambda x, y, out, dout: (_where_larger(x, y, dout), _where_larger(y, x, dout)))  # fmt: skip
+minimum = _pair("minimum", jnp.minimum, f"The smaller of two tensors, elementwise; {_PARTED}", "[1.0, 4.0], [3.0, 2.0]",
+    "[1. 2.]", gradient=lambda x, y, out, dout: (_where_larger(y, x, dout), _where_larger(x, y, dout)))  # fmt: skip
 
 
 @op("WhereLarger", classes=(), elementwise=True)
@@ -394,21 +314,15 @@ def remainder(input: Any, other: Any) -> Any:
     return floor_mod(input, other)
 
 
-accumulate_n = addn
-divide, true_divide = div, real_div
-floor_divide = floor_div
-mod = floor_mod
-multiply = mul
-negative = neg
-
-
 @shows("subtract(Tensor([1, 2]), Tensor([10, 20]), alpha=2)", "[-19 -38]")
 def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``input - alpha * other``."""
     return sub(input, other if alpha == 1 else mul(tensor(other), alpha))
 
 
-truncate_mod = fmod
+accumulate_n, multiply, negative = addn, mul, neg
+divide, true_divide, floor_divide = div, real_div, floor_div
+mod, truncate_mod = floor_mod, fmod
 
 add_method("div", div)
 operator_class("RealDiv", typed_div)

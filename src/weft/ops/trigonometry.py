@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from weft import lazily
-from weft.core import op, shows
+from weft.core import shows
 from weft.ops._rows import of_floats, row
 from weft.ops._rules import floating
 from weft.ops.binary import atan2
@@ -38,112 +38,54 @@ def _special(name: str, function: str, *texts: str, **traits: Any) -> Any:
     return _of_floats(name, compute, *texts, **traits)
 
 
-sin = _of_floats(
-    "sin", jnp.sin, "Sine of each element (radians).", "sin(Tensor([0.0]))", "[0.]",
-    gradient=lambda x, out, dout: (mul(dout, cos(x)),),
-)  # fmt: skip
-cos: Any = _of_floats(
-    "cos", jnp.cos, "Cosine of each element (radians).", "cos(Tensor([0.0]))", "[1.]",
-    gradient=lambda x, out, dout: (neg(mul(dout, sin(x))),),
-)  # fmt: skip
-tan = _of_floats("tan", jnp.tan, "Tangent of each element (radians).", "tan(Tensor([0.0]))", "[0.]")
-asin = _of_floats(
-    "asin", jnp.arcsin, "Arcsine of each element, in radians.", "asin(Tensor([0.0]))", "[0.]",
-    method=("asin", "arcsin"),
-)  # fmt: skip
-acos = _of_floats(
-    "acos", jnp.arccos, "Arccosine of each element, in radians.", "acos(Tensor([1.0]))", "[0.]",
-    primitive="ACos", method=("acos", "arccos"),
-)  # fmt: skip
-atan = _of_floats(
-    "atan", jnp.arctan, "Arctangent of each element, in radians.", "atan(Tensor([0.0]))", "[0.]",
-    method=("atan", "arctan"),
-)  # fmt: skip
-sinh = _of_floats("sinh", jnp.sinh, "Hyperbolic sine of each element.", "sinh(Tensor([0.0]))", "[0.]")
-cosh = _of_floats("cosh", jnp.cosh, "Hyperbolic cosine of each element.", "cosh(Tensor([0.0]))", "[1.]")
-asinh = _of_floats(
-    "asinh", jnp.arcsinh, "Inverse hyperbolic sine of each element.", "asinh(Tensor([0.0]))", "[0.]",
-    method=("asinh", "arcsinh"),
-)  # fmt: skip
-acosh = _of_floats(
-    "acosh", jnp.arccosh, "Inverse hyperbolic cosine of each element.", "acosh(Tensor([1.0]))", "[0.]",
-    method=("acosh", "arccosh"),
-)  # fmt: skip
-atanh = _of_floats(
-    "atanh", jnp.arctanh, "Inverse hyperbolic tangent of each element.", "atanh(Tensor([0.0]))", "[0.]",
-    method=("atanh", "arctanh"),
-)  # fmt: skip
-sinc = _of_floats("sinc", jnp.sinc, "``sin(pi x) / (pi x)`` of each element, 1 at zero.", "sinc(Tensor([0.0]))", "[1.]")
-erf = _special("erf", "erf", "Error function of each element.", "erf(Tensor([0.0]))", "[0.]")
-erfc = _special("erfc", "erfc", "Complementary error function of each element.", "erfc(Tensor([0.0]))", "[1.]")
-erfinv = _special("erfinv", "erfinv", "Inverse error function of each element.", "erfinv(Tensor([0.0]))", "[0.]")
-lgamma = _special(
-    "lgamma", "gammaln", "Logarithm of the gamma function of each element.", "lgamma(Tensor([1.0])).round(decimals=4)",
-    "[0.]",
-)  # fmt: skip
+sin = _of_floats("sin", jnp.sin, "Sine of each element (radians).", "[0.0]", "[0.]",
+    gradient=lambda x, out, dout: (mul(dout, cos(x)),))  # fmt: skip
+cos: Any = _of_floats("cos", jnp.cos, "Cosine of each element (radians).", "[0.0]", "[1.]",
+    gradient=lambda x, out, dout: (neg(mul(dout, sin(x))),))  # fmt: skip
+tan = _of_floats("tan", jnp.tan, "Tangent of each element (radians).", "[0.0]", "[0.]")
+asin = _of_floats("asin", jnp.arcsin, "Arcsine of each element, in radians.", "[0.0]", "[0.]",
+    method=("asin", "arcsin"))  # fmt: skip
+acos = _of_floats("acos", jnp.arccos, "Arccosine of each element, in radians.", "[1.0]", "[0.]", primitive="ACos",
+    method=("acos", "arccos"))  # fmt: skip
+atan = _of_floats("atan", jnp.arctan, "Arctangent of each element, in radians.", "[0.0]", "[0.]",
+    method=("atan", "arctan"))  # fmt: skip
+sinh = _of_floats("sinh", jnp.sinh, "Hyperbolic sine of each element.", "[0.0]", "[0.]")
+cosh = _of_floats("cosh", jnp.cosh, "Hyperbolic cosine of each element.", "[0.0]", "[1.]")
+asinh = _of_floats("asinh", jnp.arcsinh, "Inverse hyperbolic sine of each element.", "[0.0]", "[0.]",
+    method=("asinh", "arcsinh"))  # fmt: skip
+acosh = _of_floats("acosh", jnp.arccosh, "Inverse hyperbolic cosine of each element.", "[1.0]", "[0.]",
+    method=("acosh", "arccosh"))  # fmt: skip
+atanh = _of_floats("atanh", jnp.arctanh, "Inverse hyperbolic tangent of each element.", "[0.0]", "[0.]",
+    method=("atanh", "arctanh"))  # fmt: skip
+sinc = _of_floats("sinc", jnp.sinc, "``sin(pi x) / (pi x)`` of each element, 1 at zero.", "[0.0]", "[1.]")
+erf = _special("erf", "erf", "Error function of each element.", "[0.0]", "[0.]")
+erfc = _special("erfc", "erfc", "Complementary error function of each element.", "[0.0]", "[1.]")
+erfinv = _special("erfinv", "erfinv", "Inverse error function of each element.", "[0.0]", "[0.]")
+lgamma = _special("lgamma", "gammaln", "Logarithm of the gamma function of each element.", "[1.0]", "[0.]",
+    then=".round(decimals=4)")  # fmt: skip
 
-
-@op("Digamma", method="digamma", elementwise=True)
-@shows("digamma(Tensor([1.0])).shape", "(1,)")
-def digamma(input: Any) -> Any:
-    """Derivative of `lgamma` at each element."""
-    return special.digamma(floating(input))
-
-
-def _bessel_i0_rule(input: Any, out: Any, dout: Any) -> tuple[Any]:
-    return (mul(dout, bessel_i1(input)),)
-
-
-bessel_i0 = _row(
-    "bessel_i0", lambda x: special.i0(floating(x)), "Modified Bessel function of order 0 of each element.",
-    "bessel_i0(Tensor([0.0])).round(decimals=4)", "[1.]", primitive="BesselI0", method="i0", gradient=_bessel_i0_rule,
-)  # fmt: skip
-bessel_i0e = _row(
-    "bessel_i0e", lambda x: special.i0e(floating(x)), "`bessel_i0`, scaled by ``exp(-abs(x))``.",
-    "bessel_i0e(Tensor([0.0])).round(decimals=4)", "[1.]", primitive="BesselI0e", method=(),
-)  # fmt: skip
-bessel_i1 = _row(
-    "bessel_i1", lambda x: special.i1(floating(x)), "Modified Bessel function of order 1 of each element.",
-    "bessel_i1(Tensor([0.0]))", "[0.]", primitive="BesselI1", method=(),
-)  # fmt: skip
-bessel_i1e = _row(
-    "bessel_i1e", lambda x: special.i1e(floating(x)), "`bessel_i1`, scaled by ``exp(-abs(x))``.",
-    "bessel_i1e(Tensor([0.0]))", "[0.]", primitive="BesselI1e", method=(),
-)  # fmt: skip
-
-
-@op("Polygamma", classes=("Polygamma",), elementwise=True)
-@shows("polygamma(Tensor(1), Tensor([1.0])).shape", "(1,)")
-def polygamma(n: Any, input: Any) -> Any:
-    """Derivative of order `n` of `digamma` at each element."""
-    input = floating(input)
-    return special.polygamma(n, input)
-
-
-@op("Zeta", promotes=True, elementwise=True)
-@shows("zeta(Tensor([2.0]), Tensor([1.0])).shape", "(1,)")
-def zeta(input: Any, other: Any) -> Any:
-    """Hurwitz zeta function."""
-    return special.zeta(floating(input), floating(other))
-
-
-igamma = _row(
-    "igamma", lambda input, other: special.gammainc(floating(input), floating(other)),
-    "Regularised lower incomplete gamma function.", "igamma(Tensor([1.0]), Tensor([0.0]))", "[0.]",
-    promotes=True, method=()
-)  # fmt: skip
-igammac = _row(
-    "igammac", lambda input, other: special.gammaincc(floating(input), floating(other)),
-    "Regularised upper incomplete gamma function.", "igammac(Tensor([1.0]), Tensor([0.0]))", "[1.]",
-    promotes=True, method=()
-)  # fmt: skip
-
-
-@op("Mvlgamma", init="p", method="mvlgamma")
-@shows("mvlgamma(Tensor([1.0]), 1).round(decimals=4)", "[0.]")
-def mvlgamma(input: Any, *, p: int) -> Any:
-    """Logarithm of the multivariate gamma function of dimension `p`."""
-    return special.multigammaln(floating(input), p)
+digamma = _special("digamma", "digamma", "Derivative of `lgamma` at each element.", "[1.0]", "(1,)", then=".shape")
+bessel_i0 = _row("bessel_i0", lambda x: special.i0(floating(x)), "Modified Bessel function of order 0 of each element.",
+    "[0.0]", "[1.]", then=".round(decimals=4)", method="i0",
+    gradient=lambda x, out, dout: (mul(dout, bessel_i1(x)),))  # fmt: skip
+bessel_i0e = _row("bessel_i0e", lambda x: special.i0e(floating(x)), "`bessel_i0`, scaled by ``exp(-abs(x))``.", "[0.0]",
+    "[1.]", then=".round(decimals=4)", method=())  # fmt: skip
+bessel_i1: Any = _row("bessel_i1", lambda x: special.i1(floating(x)),
+    "Modified Bessel function of order 1 of each element.", "[0.0]", "[0.]", method=())  # fmt: skip
+bessel_i1e = _row("bessel_i1e", lambda x: special.i1e(floating(x)), "`bessel_i1`, scaled by ``exp(-abs(x))``.", "[0.0]",
+    "[0.]", method=())  # fmt: skip
+polygamma = _row("polygamma", lambda n, input: special.polygamma(n, floating(input)),
+    "Derivative of order `n` of `digamma` at each element.", "Tensor(1), [1.0]", "(1,)", then=".shape",
+    method=())  # fmt: skip
+zeta = _row("zeta", lambda input, other: special.zeta(floating(input), floating(other)), "Hurwitz zeta function.",
+    "[2.0], [1.0]", "(1,)", then=".shape", promotes=True, method=())  # fmt: skip
+igamma = _row("igamma", lambda input, other: special.gammainc(floating(input), floating(other)),
+    "Regularised lower incomplete gamma function.", "[1.0], [0.0]", "[0.]", promotes=True, method=())  # fmt: skip
+igammac = _row("igammac", lambda input, other: special.gammaincc(floating(input), floating(other)),
+    "Regularised upper incomplete gamma function.", "[1.0], [0.0]", "[1.]", promotes=True, method=())  # fmt: skip
+mvlgamma = _row("mvlgamma", lambda input, *, p: special.multigammaln(floating(input), p),
+    "Logarithm of the multivariate gamma function of dimension `p`.", "[1.0], 1", "[0.]", then=".round(decimals=4)",
+    init="p", elementwise=False)  # fmt: skip
 
 
 @shows("gammaln(Tensor([1.0])).round(decimals=4)", "[0.]")
@@ -152,11 +94,5 @@ def gammaln(input: Any) -> Any:
     return lgamma(input)
 
 
-arccosh = acosh
-arccos = acos
-arcsin = asin
-arcsinh = asinh
-arctan = atan
-arctan2 = atan2
-arctanh = atanh
-i0 = bessel_i0
+arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
+arctan2, i0 = atan2, bessel_i0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from weft import dtypes
 from weft.core import OPERATOR_CLASSES, Described, Operator, Primitive, Tensor, apply
 from weft.ops import across
+from weft.ops._checks import ints, positive_ints
 from weft.ops.across import REDUCTIONS, ReduceOp
 from weft.parallel.groups import Group
 from weft.parallel.processes import attending, processes
@@ -25,7 +26,6 @@ from weft.parallel.world import (
     members_of,
     one_for_each,
     position_in,
-    rank_id,
     text,
 )
 
@@ -33,25 +33,15 @@ __all__ = ["ReduceOp"]
 
 _WORLD: Final = HCCL_WORLD_COMM_GROUP
 
-
-def _alone(name: str, multiple: bool = False) -> Primitive:
-    """A collective in one process, which keeps what it has."""
-
-    def kept(*xs: Any) -> Any:
-        return xs if multiple else xs[0]
-
-    return Primitive(name, kept, multiple=multiple)
-
-
-_ALL_REDUCE: Final = _alone("AllReduce")
-_REDUCE: Final = _alone("Reduce")
-_ALL_GATHER: Final = _alone("AllGather")
-_REDUCE_SCATTER: Final = _alone("ReduceScatter")
-_GATHER: Final = _alone("CollectiveGather")
-_SCATTER: Final = _alone("CollectiveScatter")
-_ALL_TO_ALL: Final = _alone("AlltoAll")
-_BROADCAST: Final = _alone("Broadcast", multiple=True)
-_NEIGHBOURS: Final = _alone("NeighborExchange", multiple=True)
+#: what they do in one process, which keeps what it has
+_ALONE: Final = {
+    **{name: Primitive(name, lambda x: x) for name in (
+        "AllReduce", "Reduce", "AllGather", "ReduceScatter", "CollectiveGather", "CollectiveScatter", "AlltoAll",
+    )},
+    **{name: Primitive(name, lambda *xs: xs, multiple=True) for name in ("Broadcast", "NeighborExchange")},
+}  # fmt: skip
+#: parameters that are one of the processes
+_RANKS: Final = ("dest_rank", "src_rank", "root_rank")
 
 
 def tensor(who: str, value: Any) -> Tensor:
@@ -84,8 +74,17 @@ class _Collective(Described, Operator):
     _parts: ClassVar[bool] = False
     _equal: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__ == __name__ and not cls.__name__.startswith("_"):
+            OPERATOR_CLASSES[cls.__name__] = cls
+            cls._alone = _ALONE.get(cls.__name__)
+
     def _keep(self, **fixed: Any) -> None:
         name = type(self).__name__
+        for what in _RANKS:
+            if what in fixed:
+                known_rank(name, what, fixed[what])
         text(name, "group", fixed["group"])
         if "op" in fixed and text(name, "op", fixed["op"]) not in REDUCTIONS:
             raise ValueError(f"{name}: op must be one of {', '.join(map(repr, REDUCTIONS))}, not {fixed['op']!r}")
@@ -96,10 +95,11 @@ class _Collective(Described, Operator):
         """The group, this process in it."""
         return members_of(self.name, self.fixed["group"])
 
-    def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
-        """What the primitive is told besides the group."""
-        del ranks
-        return (self.fixed["op"],) if "op" in self.fixed else ()
+    def _attributes(self, ranks: Sequence[int]) -> tuple[Any, ...]:
+        """What the primitive is told besides the group: how it reduces, and the place of a process in the group."""
+        fixed = self.fixed
+        places = [position_in(self.name, what, fixed[what], ranks) for what in _RANKS if what in fixed]
+        return (fixed["op"], *places) if "op" in fixed else tuple(places)
 
     def __call__(self, input_x: Any) -> Any:
         (parted if self._parts else tensor)(self.name, input_x)
@@ -107,65 +107,55 @@ class _Collective(Described, Operator):
         attributes = self._attributes(group.ranks)
         if len(group.ranks) == 1:
             return apply(self._alone, (input_x,))
-        if self._equal:
-            self._need_equal_parts(input_x, len(group.ranks))
+        if self._equal and input_x.shape[0] % len(group.ranks):
+            shape, count = tuple(input_x.shape), len(group.ranks)
+            raise ValueError(f"{self.name}: a tensor of shape {shape} has not {count} equal parts of rows")
         return apply(self._across, (input_x,), (*attributes, group))
 
-    def _need_equal_parts(self, x: Any, count: int) -> None:
-        """Refuse a tensor that has not as many equal parts as there are processes."""
-        if x.shape[0] % count:
-            raise ValueError(f"{self.name}: a tensor of shape {tuple(x.shape)} has not {count} equal parts of rows")
 
-
-class AllReduce(_Collective, alone=_ALL_REDUCE, across=across.ALL_REDUCE):
+class AllReduce(_Collective, across=across.ALL_REDUCE):
     """Every process gets the reduction of all tensors."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         self._keep(op=op, group=group)
 
 
-class Reduce(_Collective, alone=_REDUCE, across=across.REDUCE):
+class Reduce(_Collective, across=across.REDUCE):
     """One process gets the reduction of all tensors, the others keep theirs."""
 
     def __init__(self, dest_rank: int, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
-        self._keep(dest_rank=known_rank("Reduce", "dest_rank", dest_rank), op=op, group=group)
+        self._keep(dest_rank=dest_rank, op=op, group=group)
 
-    def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
-        return self.fixed["op"], position_in("Reduce", "dest_rank", self.fixed["dest_rank"], range(len(ranks)))
+    def _attributes(self, ranks: Sequence[int]) -> tuple[Any, ...]:
+        return super()._attributes(range(len(ranks)))
 
 
-class AllGather(_Collective, alone=_ALL_GATHER, across=across.ALL_GATHER, parts=True):
+class AllGather(_Collective, across=across.ALL_GATHER, parts=True):
     """Every process gets the tensors of all, one after the other along the first dimension."""
 
     def __init__(self, group: str = _WORLD) -> None:
         self._keep(group=group)
 
 
-class ReduceScatter(_Collective, alone=_REDUCE_SCATTER, across=across.REDUCE_SCATTER, parts=True, equal=True):
+class ReduceScatter(_Collective, across=across.REDUCE_SCATTER, parts=True, equal=True):
     """Every process gets its part of the reduction of all tensors, cut along the first dimension."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         self._keep(op=op, group=group)
 
 
-class CollectiveGather(_Collective, alone=_GATHER, across=across.GATHER, parts=True):
+class CollectiveGather(_Collective, across=across.GATHER, parts=True):
     """One process gets the tensors of all, one after the other along the first dimension, the others get zeros."""
 
     def __init__(self, dest_rank: int, group: str = _WORLD) -> None:
-        self._keep(dest_rank=known_rank("CollectiveGather", "dest_rank", dest_rank), group=group)
-
-    def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
-        return (position_in("CollectiveGather", "dest_rank", self.fixed["dest_rank"], ranks),)
+        self._keep(dest_rank=dest_rank, group=group)
 
 
-class CollectiveScatter(_Collective, alone=_SCATTER, across=across.SCATTER, parts=True, equal=True):
+class CollectiveScatter(_Collective, across=across.SCATTER, parts=True, equal=True):
     """Every process gets its part of the tensor of one, cut along the first dimension."""
 
     def __init__(self, src_rank: int = 0, group: str = _WORLD) -> None:
-        self._keep(src_rank=known_rank("CollectiveScatter", "src_rank", src_rank), group=group)
-
-    def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
-        return (position_in("CollectiveScatter", "src_rank", self.fixed["src_rank"], ranks),)
+        self._keep(src_rank=src_rank, group=group)
 
 
 class Broadcast(_Collective):
@@ -179,15 +169,15 @@ class Broadcast(_Collective):
     """
 
     def __init__(self, root_rank: int, group: str = _WORLD) -> None:
-        self._keep(root_rank=known_rank("Broadcast", "root_rank", root_rank), group=group)
+        self._keep(root_rank=root_rank, group=group)
 
     def __call__(self, input_x: Any) -> Any:
         given = tuple([tensor(self.name, x) for x in (input_x if isinstance(input_x, (tuple, list)) else (input_x,))])
         group = self._group()
-        root = position_in("Broadcast", "root_rank", self.fixed["root_rank"], group.ranks)
+        attributes = self._attributes(group.ranks)
         if len(group.ranks) == 1:
-            return tuple(apply(_BROADCAST, given)) if given else ()
-        return tuple([apply(across.BROADCAST, (x,), (root, group)) for x in given])
+            return tuple(apply(self._alone, given)) if given else ()
+        return tuple([apply(across.BROADCAST, (x,), (*attributes, group)) for x in given])
 
 
 class AlltoAll(_Collective):
@@ -200,10 +190,8 @@ class AlltoAll(_Collective):
     """
 
     def __init__(self, split_count: int, split_dim: int, concat_dim: int, group: str = _WORLD) -> None:
-        for what, value in (("split_count", split_count), ("split_dim", split_dim), ("concat_dim", concat_dim)):
-            rank_id("AlltoAll", what, value)
-        if split_count < 1:
-            raise ValueError(f"AlltoAll: split_count must be positive, not {split_count}")
+        ints("AlltoAll", split_count=split_count, split_dim=split_dim, concat_dim=concat_dim)
+        positive_ints("AlltoAll", split_count=split_count)
         if split_count > processes().count:
             raise SeveralProcesses(f"AlltoAll: split_count={split_count} needs as many processes")
         self._keep(split_count=split_count, split_dim=split_dim, concat_dim=concat_dim, group=group)
@@ -216,7 +204,7 @@ class AlltoAll(_Collective):
         group, count = self._group(), self.fixed["split_count"]
         one_for_each("AlltoAll", "parts (split_count)", count, group.ranks)
         if count == 1:
-            return apply(_ALL_TO_ALL, (input_x,))
+            return apply(self._alone, (input_x,))
         split, concat = self.fixed["split_dim"] % dims, self.fixed["concat_dim"] % dims
         if input_x.shape[split] % count:
             raise ValueError(f"AlltoAll: dimension {split} of shape {input_x.shape} has not {count} equal parts")
@@ -244,7 +232,7 @@ def swapped(who: str, parts: Sequence[Tensor], wanted: Sequence[tuple[int, ...]]
     if wanted is not None and list(wanted) != coming:
         raise ValueError(f"{who}: tensors of shapes {coming} come from the ranks {list(ranks)}, not {list(wanted)}")
     if len(ranks) == 1:
-        return [apply(_ALL_TO_ALL, (parts[0],))]
+        return [apply(_ALONE["AlltoAll"], (parts[0],))]
     width = max(1, *[math.prod(shape) for row in every for shape in row])
     rows = joined([_padded(part.reshape(-1), width) for part in parts])
     found = apply(across.ALL_TO_ALL, (rows,), (0, 0, group))
@@ -272,8 +260,7 @@ class AlltoAllV(_Collective):
     """
 
     def __init__(self, group: str = _WORLD, block_size: int = 1) -> None:
-        if rank_id("AlltoAllV", "block_size", block_size) < 1:
-            raise ValueError(f"AlltoAllV: block_size must be positive, not {block_size}")
+        positive_ints("AlltoAllV", block_size=block_size)
         self._keep(group=group, block_size=block_size)
 
     def __call__(self, input_x: Any, send_numel_list: Any, recv_numel_list: Any) -> Any:  # type: ignore[override]
@@ -337,7 +324,7 @@ class NeighborExchange(_Collective):
         given = {place: tensor(self.name, x) for place, x in zip(places, inputs, strict=True)}
         wanted = [position_in("NeighborExchange", "recv_rank_ids", r, ranks) for r in come]
         if len(ranks) == 1:
-            return tuple(apply(_NEIGHBOURS, tuple(inputs))) if inputs else ()
+            return tuple(apply(self._alone, tuple(inputs))) if inputs else ()
         kind = dtypes.of(self.fixed["recv_type"])
         nothing = Tensor(np.zeros(0, kind.np_dtype))
         parts = [given.get(i, nothing) for i in range(len(ranks))]
@@ -385,7 +372,6 @@ class Send(_Message):
     """
 
     def __init__(self, sr_tag: int, dest_rank: int, group: str = _WORLD, group_back: str = _WORLD) -> None:
-        known_rank("Send", "dest_rank", dest_rank)
         self._keep(sr_tag=sr_tag, dest_rank=dest_rank, group=group, group_back=group_back)
 
     def __call__(self, input_x: Any) -> Any:
@@ -409,7 +395,6 @@ class Receive(_Message):
     def __init__(
         self, sr_tag: int, src_rank: int, shape: Any, dtype: Any, group: str = _WORLD, group_back: str = _WORLD
     ) -> None:
-        known_rank("Receive", "src_rank", src_rank)
         self._keep(sr_tag=sr_tag, src_rank=src_rank, shape=shape, dtype=dtype, group=group, group_back=group_back)
 
     def __call__(self, input_x: Any = None) -> Any:
@@ -417,11 +402,3 @@ class Receive(_Message):
         if isinstance(input_x, Tensor):
             place = place + (input_x.sum() * 0).astype(place.dtype)
         return self._passed(place, self.fixed["src_rank"], processes().rank)
-
-
-_CLASSES: Final[tuple[Callable[..., Any], ...]] = (
-    AllReduce, Reduce, AllGather, ReduceScatter, CollectiveGather, CollectiveScatter, Broadcast, AlltoAll, AlltoAllV,
-    NeighborExchange, Barrier, Send, Receive,
-)  # fmt: skip
-for _class in _CLASSES:
-    OPERATOR_CLASSES[_class.__name__] = _class  # type: ignore[assignment]

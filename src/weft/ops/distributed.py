@@ -155,26 +155,31 @@ def new_group(
     return name
 
 
+@transparent
+def _written(outputs: Any, found: Any, async_op: bool) -> CommHandle | None:
+    """Write what came into the tensors for it; the handle to wait for that."""
+    for out, value in zip(outputs, found, strict=True):
+        out.copy_(value)
+    return handle(async_op)
+
+
 def all_reduce(
     tensor: Any, op: str = ReduceOp.SUM, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write the reduction of the tensors of all processes into the tensor."""
-    tensor.copy_(exchanges.all_reduce(tensor, op, group or _WORLD)[0])
-    return handle(async_op)
+    return _written([tensor], [exchanges.all_reduce(tensor, op, group or _WORLD)[0]], async_op)
 
 
 def reduce(
     tensor: Any, dst: int, op: str = ReduceOp.SUM, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write the reduction of the tensors of all processes into the tensor of one."""
-    tensor.copy_(exchanges.reduce(tensor, dst, op, group or _WORLD))
-    return handle(async_op)
+    return _written([tensor], [exchanges.reduce(tensor, dst, op, group or _WORLD)], async_op)
 
 
 def broadcast(tensor: Any, src: int, group: str | None = None, async_op: bool = False) -> CommHandle | None:
     """Write the tensor of one process into those of all."""
-    tensor.copy_(exchanges.broadcast(tensor, src, group or _WORLD))
-    return handle(async_op)
+    return _written([tensor], [exchanges.broadcast(tensor, src, group or _WORLD)], async_op)
 
 
 def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = None) -> CommHandle | None:
@@ -182,13 +187,6 @@ def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = 
     del device_ids
     exchanges.barrier(group or _WORLD)
     return handle(async_op)
-
-
-@transparent
-def _write(outputs: Any, found: Any) -> None:
-    """Write what came into the tensors for it."""
-    for out, value in zip(outputs, found, strict=True):
-        out.copy_(value)
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
@@ -207,8 +205,7 @@ def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
 def all_gather(tensor_list: Any, tensor: Any, group: str | None = None, async_op: bool = False) -> CommHandle | None:
     """Write the tensors of all processes into those of a list."""
     count = len(members_of("all_gather", group or _WORLD).ranks)
-    _write(tensor_list, exchanged("all_gather", tensor_list, [tensor] * count, group))
-    return handle(async_op)
+    return _written(tensor_list, exchanged("all_gather", tensor_list, [tensor] * count, group), async_op)
 
 
 @transparent
@@ -216,8 +213,7 @@ def all_gather_into_tensor(
     output_tensor: Any, input_tensor: Any, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write the tensors of all processes, one after the other, into a tensor."""
-    _write([output_tensor], [exchanges.all_gather_into_tensor(input_tensor, group or _WORLD)[0]])
-    return handle(async_op)
+    return _written([output_tensor], [exchanges.all_gather_into_tensor(input_tensor, group or _WORLD)[0]], async_op)
 
 
 @transparent
@@ -228,8 +224,7 @@ def all_gather_into_tensor_uneven(
     who = "all_gather_into_tensor_uneven"
     count = len(members_of(who, group or _WORLD).ranks)
     shapes = [(rows, *output.shape[1:]) for rows in row_counts(who, output_split_sizes, output.shape[0], count)]
-    _write([output], [joined(exchanged(who, shapes, [input] * count, group))])
-    return handle(async_op)
+    return _written([output], [joined(exchanged(who, shapes, [input] * count, group))], async_op)
 
 
 @transparent
@@ -240,8 +235,7 @@ def reduce_scatter(
     ranks = members_of("reduce_scatter", group or _WORLD).ranks
     one_for_each("reduce_scatter", "tensors", len(input_list), ranks)
     rows = joined([x.reshape(1, *x.shape) for x in input_list])
-    _write([output], [exchanges.reduce_scatter_tensor(rows, op, group or _WORLD)[0][0]])
-    return handle(async_op)
+    return _written([output], [exchanges.reduce_scatter_tensor(rows, op, group or _WORLD)[0][0]], async_op)
 
 
 @transparent
@@ -249,8 +243,7 @@ def reduce_scatter_tensor(
     output: Any, input: Any, op: str = ReduceOp.SUM, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write this process's part of the reduction of the tensors of all processes into a tensor."""
-    _write([output], [exchanges.reduce_scatter_tensor(input, op, group or _WORLD)[0]])
-    return handle(async_op)
+    return _written([output], [exchanges.reduce_scatter_tensor(input, op, group or _WORLD)[0]], async_op)
 
 
 @transparent
@@ -269,8 +262,7 @@ def reduce_scatter_tensor_uneven(
     here = ranks.index(get_rank())
     start = sum(sizes[:here])
     whole = exchanges.all_reduce(input, op, group or _WORLD)[0]
-    _write([output], [whole[start : start + sizes[here]]])
-    return handle(async_op)
+    return _written([output], [whole[start : start + sizes[here]]], async_op)
 
 
 @transparent
@@ -278,8 +270,7 @@ def all_to_all(
     output_tensor_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write a tensor from each process into those of a list, for one that was sent to each."""
-    _write(output_tensor_list, exchanged("all_to_all", output_tensor_list, input_tensor_list, group))
-    return handle(async_op)
+    return _written(output_tensor_list, exchanged("all_to_all", output_tensor_list, input_tensor_list, group), async_op)
 
 
 @transparent
@@ -293,8 +284,8 @@ def all_to_all_single(
 ) -> CommHandle | None:
     """Write a part of a tensor of each process into a tensor, for one that was sent to each."""
     shape = tuple(output.shape)
-    _write([output], [exchanged_rows("all_to_all_single", shape, input, output_split_sizes, input_split_sizes, group)])
-    return handle(async_op)
+    found = exchanged_rows("all_to_all_single", shape, input, output_split_sizes, input_split_sizes, group)
+    return _written([output], [found], async_op)
 
 
 @transparent
@@ -307,9 +298,7 @@ def gather(
     if here:
         one_for_each("gather", "tensors", len(gather_list), ranks)
     found = exchanges.gather_into_tensor(tensor.reshape(1, *tensor.shape), dst, group or _WORLD)
-    if here:
-        _write(gather_list, [found[i] for i in range(len(ranks))])
-    return handle(async_op)
+    return _written(gather_list, found, async_op) if here else handle(async_op)
 
 
 @transparent
@@ -323,18 +312,25 @@ def scatter(
         one_for_each("scatter", "tensors", len(scatter_list), ranks)
     given = scatter_list if here else [tensor] * len(ranks)
     rows = joined([x.reshape(1, *x.shape) for x in given])
-    _write([tensor], [exchanges.scatter_tensor(rows, src, group or _WORLD).reshape(tensor.shape)])
-    return handle(async_op)
+    return _written([tensor], [exchanges.scatter_tensor(rows, src, group or _WORLD).reshape(tensor.shape)], async_op)
 
 
 def _objects(who: str, obj: Any, group: str | None) -> list[Any]:
     """The objects of all processes."""
     members = members_of(who, group or _WORLD)
-    count = len(members.ranks)
-    if count == 1:
+    if len(members.ranks) == 1:
         return [obj]
-    sent = Tensor(np.frombuffer(pickle.dumps(obj), np.uint8).copy())
-    return [pickle.loads(x.asnumpy().tobytes()) for x in swapped(who, [sent] * count, None, members)]
+    found = swapped(who, [_packed(obj)] * len(members.ranks), None, members)
+    return [_unpacked(each) for each in found]
+
+
+def _packed(obj: Any) -> Tensor:
+    """An object as bytes."""
+    return Tensor(np.frombuffer(pickle.dumps(obj), np.uint8).copy())
+
+
+def _unpacked(content: Tensor) -> Any:
+    return pickle.loads(content.asnumpy().tobytes())
 
 
 def _place(who: str, objects: list[Any], found: Sequence[Any]) -> None:
@@ -414,8 +410,9 @@ def irecv(tensor: Any, src: int = 0, group: str | None = None, tag: int = 0) -> 
 def send_object_list(object_list: list[Any], dst: int, group: str | None = None, device: Any = None) -> None:
     """Send objects to another process."""
     del device
-    for part in _packed(object_list):
-        exchanges.send(part, dst, group)
+    content = _packed(list(object_list))
+    exchanges.send(Tensor(np.asarray(content.size, np.int64)), dst, group)
+    exchanges.send(content, dst, group)
 
 
 def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None) -> int:
@@ -424,11 +421,5 @@ def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = N
     known_rank("recv_object_list", "src", src)
     size = int(exchanges.recv(Tensor(np.zeros((), np.int64)), src, group).item())
     content = exchanges.recv(Tensor(np.zeros(size, np.uint8)), src, group)
-    _place("recv_object_list", object_list, pickle.loads(content.asnumpy().tobytes()))
+    _place("recv_object_list", object_list, _unpacked(content))
     return src
-
-
-def _packed(objects: Any) -> tuple[Tensor, Tensor]:
-    """Objects as a number of bytes, and the bytes."""
-    content = np.frombuffer(pickle.dumps(list(objects)), np.uint8).copy()
-    return Tensor(np.asarray(content.size, np.int64)), Tensor(content)

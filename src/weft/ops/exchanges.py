@@ -190,9 +190,8 @@ def all_to_all_with_output_shape(
         ValueError: a shape is not that of what is received.
         RuntimeError: there are not as many processes as tensors.
     """
-    return tuple(exchanged("all_to_all_with_output_shape", output_shape_list, input_tensor_list, group)), handle(
-        async_op
-    )
+    found = exchanged("all_to_all_with_output_shape", output_shape_list, input_tensor_list, group)
+    return tuple(found), handle(async_op)
 
 
 def exchanged(who: str, outputs: Any, inputs: Any, group: str | None) -> list[Any]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from weft import dtypes
 from weft.context import SCHEDULERS, ParallelMode, get_auto_parallel_context, set_auto_parallel_context
-from weft.core import Parameter, Tensor, apply, keeps, shows, transparent
+from weft.core import Parameter, Tensor, apply, keeps, shows, told, transparent
 from weft.cuts import check_strategies
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared
 from weft.nn.layer.normalization import _BatchNorm
-from weft.ops._checks import strings
+from weft.ops._checks import bools, one_of, positive_ints, strings
 from weft.ops.across import ALL_REDUCE_EACH, BROADCAST, ReduceOp
 from weft.ops.create import ones_like
 from weft.ops.state import assign
@@ -63,10 +63,10 @@ class DistributedGradReducer(Cell):
     ) -> None:
         super().__init__(auto_prefix=False)
         del fusion_type
-        if mean is not None and not isinstance(mean, bool):
-            raise TypeError(f"DistributedGradReducer: mean must be a bool, not {type(mean).__name__}")
-        if degree is not None and rank_id("DistributedGradReducer", "degree", degree) < 1:
-            raise ValueError(f"DistributedGradReducer: degree must be positive, not {degree}")
+        if mean is not None:
+            bools("DistributedGradReducer", mean=mean)
+        if degree is not None:
+            positive_ints("DistributedGradReducer", degree=degree)
         count = len(members_of("DistributedGradReducer", group).ranks)
         devices = get_auto_parallel_context("device_num") if degree is None else degree
         if devices != count:
@@ -76,8 +76,8 @@ class DistributedGradReducer(Cell):
         self.group = group
         given = [parameters] if isinstance(parameters, Parameter) else list(parameters or ())
         own = [isinstance(each, Parameter) and each.layerwise_parallel for each in given]
-        alike = [each for each, is_own in zip(given, own, strict=True) if isinstance(each, Parameter) and not is_own]
-        self.__dict__["_alike"] = tuple(alike)  # a plain attribute: they belong to the network
+        alike = tuple([each for each in given if isinstance(each, Parameter) and not each.layerwise_parallel])
+        self.__dict__["_alike"] = alike  # a plain attribute: they belong to the network
         self._own = tuple(own)
 
     def construct(self, grads: Any) -> Any:
@@ -87,9 +87,8 @@ class DistributedGradReducer(Cell):
         if len(group.ranks) == 1 or not places:
             return tuple(grads)
         op = ReduceOp.AVG if self.mean else ReduceOp.SUM
-        alike = self._alike
-        names = tuple([param.name for param in alike])
-        reduced = apply(ALL_REDUCE_EACH, (*[grads[i] for i in places], *alike), (op, names, group))
+        names = tuple([param.name for param in self._alike])
+        reduced = apply(ALL_REDUCE_EACH, (*[grads[i] for i in places], *self._alike), (op, names, group))
         found = list(grads)
         for place, grad in zip(places, reduced, strict=True):
             found[place] = grad
@@ -141,16 +140,17 @@ class _Batches(Described, Cell):
         >>> print({name}(nn.Identity(), {})(Tensor({})))
         {}
     """
+    _shows = ("2", "[[1.0], [2.0]]", "[[3.]]")
 
     def __init__(self, network: Cell, what: str, parts: int) -> None:
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         if not isinstance(network, Cell):
             raise TypeError(f"{name}: network must be a Cell, not {type(network).__name__}")
-        if rank_id(name, what, parts) < 1:
-            raise ValueError(f"{name}: {what} must be positive, not {parts}")
+        positive_ints(name, **{what: parts})
         self.network = network
         self.parts = parts
+        setattr(self, what, parts)
 
     def construct(self, *inputs: Any, **named: Any) -> Any:
         total = None
@@ -173,7 +173,7 @@ class _Batches(Described, Cell):
         return value[part * rows : (part + 1) * rows]
 
 
-class Pipeline(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
+class Pipeline(_Batches):
     """A network that gets its inputs in micro batches; the results are added up.
 
     Args:
@@ -195,18 +195,16 @@ class Pipeline(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
                     f"{sorted(filter(None, cells))}"
                 )
             cells[name].pipeline_stage = stage
-        self.micro_size = micro_size
 
 
-class GradAccumulation(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
+class GradAccumulation(_Batches):
     """A network that gets its inputs in micro batches; the results, and so the gradients, are added up."""
 
     def __init__(self, network: Cell, micro_size: int) -> None:
         super().__init__(network, "micro_size", micro_size)
-        self.micro_size = micro_size
 
 
-class MicroBatchInterleaved(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
+class MicroBatchInterleaved(_Batches):
     """A network that gets its inputs in parts, which devices compute in turn; the results are added up.
 
     Args:
@@ -215,7 +213,6 @@ class MicroBatchInterleaved(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
 
     def __init__(self, network: Cell, interleave_num: int = 2) -> None:
         super().__init__(network, "interleave_num", interleave_num)
-        self.interleave_num = interleave_num
 
 
 class PipelineGradReducer(Cell):
@@ -316,8 +313,7 @@ class AutoParallel(Cell):
     def __init__(self, network: Any, parallel_mode: str = "semi_auto") -> None:
         super().__init__(auto_prefix=False)
         modes = ("semi_auto", "sharding_propagation", "recursive_programming")
-        if parallel_mode not in modes:
-            raise ValueError(f"AutoParallel: parallel_mode must be one of {modes}, not {parallel_mode!r}")
+        one_of("AutoParallel", modes, parallel_mode=parallel_mode)
         self.network = network
         self.chosen: dict[str, Any] = {"parallel_mode": parallel_mode, "stages": 1}
         searched = {} if parallel_mode == "semi_auto" else {"search_mode": parallel_mode}
@@ -329,8 +325,8 @@ class AutoParallel(Cell):
 
     def dataset_strategy(self, config: Any) -> None:
         """How the data is spread: ``"full_batch"``, ``"data_parallel"``, or a tuple for each input."""
-        if isinstance(config, str) and config not in ("full_batch", "data_parallel"):
-            raise ValueError(f"AutoParallel: the strategy must be 'full_batch' or 'data_parallel', not {config!r}")
+        if isinstance(config, str):
+            one_of("AutoParallel.dataset_strategy", ("full_batch", "data_parallel"), config=config)
         if not isinstance(config, (str, tuple, Layout)):
             raise TypeError(f"AutoParallel: the strategy must be a str or a tuple, not {type(config).__name__}")
         self.chosen["dataset_strategy"] = config
@@ -346,10 +342,7 @@ class AutoParallel(Cell):
             raise ValueError(f"AutoParallel.hsdp: shard_size={shard_size} does not divide the {count()} devices")
         if threshold < 0:
             raise ValueError(f"AutoParallel.hsdp: threshold must not be negative, not {threshold}")
-        if optimizer_level not in ("level1", "level2", "level3"):
-            raise ValueError(
-                f"AutoParallel.hsdp: optimizer_level must be 'level1' to 'level3', not {optimizer_level!r}"
-            )
+        one_of("AutoParallel.hsdp", ("level1", "level2", "level3"), optimizer_level=optimizer_level)
         self.chosen["hsdp"] = (shard_size, threshold, optimizer_level)
         config = {
             "optimizer_weight_shard_size": shard_size,
@@ -362,10 +355,8 @@ class AutoParallel(Cell):
         self, stages: int = 1, output_broadcast: bool = False, interleave: bool = False, scheduler: str = "1f1b"
     ) -> None:
         """How many stages the devices are cut into, and in which order these compute (``"1f1b"`` or ``"gpipe"``)."""
-        if rank_id("AutoParallel.pipeline", "stages", stages) < 1:
-            raise ValueError(f"AutoParallel.pipeline: stages must be positive, not {stages}")
-        if scheduler not in SCHEDULERS:
-            raise ValueError(f"AutoParallel.pipeline: scheduler must be one of {SCHEDULERS}, not {scheduler!r}")
+        positive_ints("AutoParallel.pipeline", stages=stages)
+        one_of("AutoParallel.pipeline", SCHEDULERS, scheduler=scheduler)
         self.chosen["pipeline"] = (stages, output_broadcast, interleave, scheduler)
         config = {"pipeline_interleave": bool(interleave), "pipeline_scheduler": scheduler}
         set_auto_parallel_context(
@@ -382,48 +373,51 @@ class AutoParallel(Cell):
             raise TypeError(f"AutoParallel.comm_fusion: config must be a dict, not {type(config).__name__}")
         self.chosen["comm_fusion"] = config
 
-    def _switched(name: str, doc: str) -> Callable[..., None]:  # type: ignore[misc]
-        """A method that keeps a wish without arguments."""
 
-        def switch(self: Any) -> None:
-            self.chosen[name] = True
+#: methods that keep a wish without arguments
+_WISHES: Final = {
+    "no_init_parameters_in_compile": "Parameters have values from the first.",
+    "disable_strategy_file_only_for_trainable_params": "Note the strategies of all parameters.",
+    "enable_fp32_communication": "Exchange in float32.",
+    "enable_gradients_mean": "Average gradients over devices.",
+    "enable_device_local_norm": "Note norms of gradients of each device.",
+    "disable_gradient_fp32_sync": "Exchange gradients in their own type.",
+    "disable_loss_repeated_mean": "Add up a loss that is computed repeatedly.",
+    "print_local_norm": "Print norms of gradients of each device.",
+}
+#: methods that keep the path of a file, and the setting for it, if there is one
+_FILES: Final = (
+    ("dump_local_norm", "Where norms of gradients go.", ""),
+    ("load_param_strategy_file", "Where strategies of parameters are.", "strategy_ckpt_load_file"),
+    ("save_param_strategy_file", "Where strategies of parameters go.", "strategy_ckpt_save_file"),
+    ("load_operator_strategy_file", "Where strategies of operators are.", ""),
+    ("save_operator_strategy_file", "Where strategies of operators go.", ""),
+    ("set_group_ckpt_save_file", "Where groups go.", ""),
+    ("transformer_opt", "Where options of transformers are.", ""),
+)
 
-        switch.__doc__, switch.__name__ = doc, name
-        return switch
 
-    def _filed(name: str, doc: str, setting: str = "") -> Callable[..., None]:  # type: ignore[misc]
-        """A method that keeps the path of a file, and changes the setting for it."""
+def _switched(name: str, doc: str) -> Callable[..., None]:
+    def switch(self: Any) -> None:
+        self.chosen[name] = True
 
-        def keep(self: Any, file_path: str) -> None:
-            strings(f"AutoParallel.{name}", file_path=file_path)
-            self.chosen[name] = file_path
-            if setting:
-                set_auto_parallel_context(**{setting: file_path})
+    return told(switch, name, doc)
 
-        keep.__doc__, keep.__name__ = doc, name
-        return keep
 
-    no_init_parameters_in_compile = _switched("no_init_parameters_in_compile", "Parameters have values from the first.")
-    disable_strategy_file_only_for_trainable_params = _switched(
-        "disable_strategy_file_only_for_trainable_params", "Note the strategies of all parameters."
-    )
-    enable_fp32_communication = _switched("enable_fp32_communication", "Exchange in float32.")
-    enable_gradients_mean = _switched("enable_gradients_mean", "Average gradients over devices.")
-    enable_device_local_norm = _switched("enable_device_local_norm", "Note norms of gradients of each device.")
-    disable_gradient_fp32_sync = _switched("disable_gradient_fp32_sync", "Exchange gradients in their own type.")
-    disable_loss_repeated_mean = _switched("disable_loss_repeated_mean", "Add up a loss that is computed repeatedly.")
-    print_local_norm = _switched("print_local_norm", "Print norms of gradients of each device.")
-    dump_local_norm = _filed("dump_local_norm", "Where norms of gradients go.")
-    load_param_strategy_file = _filed(
-        "load_param_strategy_file", "Where strategies of parameters are.", "strategy_ckpt_load_file"
-    )
-    save_param_strategy_file = _filed(
-        "save_param_strategy_file", "Where strategies of parameters go.", "strategy_ckpt_save_file"
-    )
-    load_operator_strategy_file = _filed("load_operator_strategy_file", "Where strategies of operators are.")
-    save_operator_strategy_file = _filed("save_operator_strategy_file", "Where strategies of operators go.")
-    set_group_ckpt_save_file = _filed("set_group_ckpt_save_file", "Where groups go.")
-    transformer_opt = _filed("transformer_opt", "Where options of transformers are.")
+def _filed(name: str, doc: str, setting: str) -> Callable[..., None]:
+    def keep(self: Any, file_path: str) -> None:
+        strings(f"AutoParallel.{name}", file_path=file_path)
+        self.chosen[name] = file_path
+        if setting:
+            set_auto_parallel_context(**{setting: file_path})
+
+    return told(keep, name, doc)
+
+
+for _name, _doc in _WISHES.items():
+    setattr(AutoParallel, _name, _switched(_name, _doc))
+for _name, _doc, _setting in _FILES:
+    setattr(AutoParallel, _name, _filed(_name, _doc, _setting))
 
 
 @keeps

@@ -12,7 +12,7 @@ from weft.nn.declared import Described, declared, flag, like, number, real, with
 from weft.nn.layer.activation import get_activation
 from weft.ops import loss as ops
 from weft.ops import operations
-from weft.ops._checks import floats, ints, one_of, tensors
+from weft.ops._checks import floats, ints, one_of
 from weft.ops.activation import log_softmax
 from weft.ops.gather import gather_elements
 
@@ -76,6 +76,12 @@ class LossBase(Described, Cell):
         raise NotImplementedError(f"{type(self).__name__} must define construct(self, logits, labels)")
 
 
+def _need_tensors(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name}: logits and labels must be Tensors, not {type(value).__name__}")
+
+
 class _Compared(LossBase):
     """Base of the losses that an operation computes: ``class MSELoss(_Compared, operation=ops.mse_loss)``.
 
@@ -99,8 +105,7 @@ class _Compared(LossBase):
             names = [name for name in operation.__code__.co_varnames[2:] if name in kept]
 
             def construct(self: LossBase, logits: Tensor, labels: Tensor) -> Tensor:
-                if not (isinstance(logits, Tensor) and isinstance(labels, Tensor)):  # so that what fits costs little
-                    tensors(type(self).__name__, logits=logits, labels=labels)
+                _need_tensors(type(self).__name__, logits, labels)
                 own = type(self).get_loss is not LossBase.get_loss  # the program's, which reduces
                 settings = ["none" if own and name == "reduction" else getattr(self, name) for name in names]
                 found = operation(logits, labels, *settings)
@@ -224,7 +229,7 @@ class SoftmaxCrossEntropyWithLogits(
     def __init__(self, sparse: bool = False, reduction: str = "none") -> None: ...
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        tensors("SoftmaxCrossEntropyWithLogits", logits=logits, labels=labels)
+        _need_tensors("SoftmaxCrossEntropyWithLogits", logits, labels)
         if self.sparse:
             if labels.dtype.category != 1:
                 raise TypeError(
@@ -290,7 +295,7 @@ class FocalLoss(LossBase, shows=("FocalLoss(gamma=0.0)(Tensor([[0.0, 0.0]]), Ten
     def __init__(self, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean") -> None: ...
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        tensors("FocalLoss", logits=logits, labels=labels)
+        _need_tensors("FocalLoss", logits, labels)
         rows, classes = logits.shape[:2]
         scores = log_softmax(logits.reshape((rows, classes, -1)), 1)
         if labels.ndim < logits.ndim:

@@ -9,8 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import Parameter, Tensor
-from weft.nn.cell import Cell
-from weft.nn.declared import positive_int, with_operators
+from weft.nn.declared import Shown, positive_int, with_operators
 from weft.nn.initializer import initializer
 from weft.ops import operations
 from weft.ops._checks import one_of
@@ -39,6 +38,22 @@ def _spread_rows(layer: Any, operator: Any, ids: Tensor, rows: Callable[[Any, Te
     return out
 
 
+class _Table(Shown):
+    """Base: looks up rows of a trained table.
+
+    Args:
+        vocab_size: number of rows.
+        embedding_size: length of a row.
+        dtype: element type of the table.
+    """
+
+    def __init__(self, vocab_size: int, embedding_size: int) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.vocab_size = positive_int(name, "vocab_size", vocab_size)
+        self.embedding_size = positive_int(name, "embedding_size", embedding_size)
+
+
 @with_operators(
     gather=lambda layer: operations.Gather(),
     expand=lambda layer: operations.ExpandDims(),
@@ -46,21 +61,13 @@ def _spread_rows(layer: Any, operator: Any, ids: Tensor, rows: Callable[[Any, Te
     one_hot=lambda layer: operations.OneHot(),
     array_mul=lambda layer: operations.MatMul(),
 )
-class Embedding(Cell):
+class Embedding(_Table, shows=("Embedding(10, 4)(Tensor([[1, 2, 3]])).shape", "(1, 3, 4)")):
     """Looks up rows of a trained table.
 
     Args:
-        vocab_size: number of rows.
-        embedding_size: length of a row.
         use_one_hot: compute by multiplication with one-hot vectors.
         embedding_table: initializer of the table.
-        dtype: element type of the table.
         padding_idx: a row that starts at zero and gets no gradient.
-
-    Example:
-        >>> import weft
-        >>> Embedding(10, 4)(weft.Tensor([[1, 2, 3]])).shape
-        (1, 3, 4)
     """
 
     def __init__(
@@ -72,9 +79,7 @@ class Embedding(Cell):
         dtype: Any = dtypes.float32,
         padding_idx: int | None = None,
     ) -> None:
-        super().__init__()
-        self.vocab_size = positive_int("Embedding", "vocab_size", vocab_size)
-        self.embedding_size = positive_int("Embedding", "embedding_size", embedding_size)
+        super().__init__(vocab_size, embedding_size)
         self.use_one_hot = use_one_hot
         self.dtype = dtypes.of(dtype)
         self.padding_idx = padding_idx
@@ -116,12 +121,10 @@ class Embedding(Cell):
 
 
 @with_operators(gatherv2=lambda layer: operations.Gather(), embeddinglookup=lambda layer: operations.EmbeddingLookup())
-class EmbeddingLookup(Cell):
+class EmbeddingLookup(_Table, shows=("EmbeddingLookup(10, 4)(Tensor([1, 2])).shape", "(2, 4)")):
     """Looks up rows of a trained table; indices outside of it give zeros.
 
     Args:
-        vocab_size: number of rows.
-        embedding_size: length of a row.
         param_init: initializer of the table.
         target: kept: where MindSpore looks up.
         slice_mode: kept: how MindSpore parts the table among devices; one of the constants of the class.
@@ -129,12 +132,6 @@ class EmbeddingLookup(Cell):
         max_norm: rescale longer rows to this norm.
         sparse: kept.
         vocab_cache_size: kept.
-        dtype: element type of the table.
-
-    Example:
-        >>> import weft
-        >>> EmbeddingLookup(10, 4)(weft.Tensor([1, 2])).shape
-        (2, 4)
     """
 
     BATCH_SLICE = "batch_slice"
@@ -155,13 +152,10 @@ class EmbeddingLookup(Cell):
         vocab_cache_size: int = 0,
         dtype: Any = dtypes.float32,
     ) -> None:
-        super().__init__()
+        super().__init__(vocab_size, embedding_size)
         one_of("EmbeddingLookup", ("CPU", "DEVICE"), target=target)
         modes = (self.BATCH_SLICE, self.FIELD_SLICE, self.TABLE_ROW_SLICE, self.TABLE_COLUMN_SLICE)
-        if slice_mode not in modes:
-            raise ValueError(f"EmbeddingLookup: slice_mode must be one of {modes}, not {slice_mode!r}")
-        self.vocab_size = positive_int("EmbeddingLookup", "vocab_size", vocab_size)
-        self.embedding_size = positive_int("EmbeddingLookup", "embedding_size", embedding_size)
+        one_of("EmbeddingLookup", modes, slice_mode=slice_mode)
         self.max_norm = max_norm
         table = initializer(param_init, (vocab_size, embedding_size), dtype)
         self.embedding_table = Parameter(table, name="embedding_table")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from weft.core import Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, positive_int
+from weft.nn.declared import Described, Shown, declared, positive_int
 from weft.ops._checks import reals
 from weft.ops.images import pixel_shuffle, pixel_unshuffle
 from weft.ops.padding import pad
@@ -25,7 +25,7 @@ class _Border(Described, Cell):
 
     _example = """
         >>> import weft
-        >>> {}
+        >>> print({name}({})(weft.Tensor({})))
         {}
     """
 
@@ -103,7 +103,7 @@ class _Constant(_Border):
         return found
 
 
-class ConstantPad1d(_Constant, rank=1, shows=("print(ConstantPad1d((1, 0), 5.0)(weft.Tensor([[1.0]])))", "[[5. 1.]]")):
+class ConstantPad1d(_Constant, rank=1, shows=("(1, 0), 5.0", "[[1.0]]", "[[5. 1.]]")):
     """Adds a border of one number to the last dimension.
 
     Args:
@@ -111,9 +111,7 @@ class ConstantPad1d(_Constant, rank=1, shows=("print(ConstantPad1d((1, 0), 5.0)(
     """
 
 
-class ConstantPad2d(
-    _Constant, rank=2, shows=("print(ConstantPad2d((1, 0, 0, 1), 5.0)(weft.Tensor([[1.0]])))", "[[5. 1.]\n [5. 5.]]")
-):
+class ConstantPad2d(_Constant, rank=2, shows=("(1, 0, 0, 1), 5.0", "[[1.0]]", "[[5. 1.]\n [5. 5.]]")):
     """Adds a border of one number to the last two dimensions.
 
     Args:
@@ -121,7 +119,7 @@ class ConstantPad2d(
     """
 
 
-class ConstantPad3d(_Constant, rank=3, shows=("ConstantPad3d(1, 5.0)(weft.Tensor([[[1.0]]])).shape", "(3, 3, 3)")):
+class ConstantPad3d(_Constant, rank=3, shows=("(1, 0, 1, 0, 0, 0), 5.0", "[[[1.0]]]", "[[[5. 5.]\n  [5. 1.]]]")):
     """Adds a border of one number to the last three dimensions.
 
     Args:
@@ -130,56 +128,44 @@ class ConstantPad3d(_Constant, rank=3, shows=("ConstantPad3d(1, 5.0)(weft.Tensor
     """
 
 
-class ZeroPad2d(_Constant, shows=("print(ZeroPad2d((1, 0, 0, 0))(weft.Tensor([[1.0]])))", "[[0. 1.]]")):
+class ZeroPad2d(_Constant, rank=2, shows=("(1, 0, 0, 0)", "[[1.0]]", "[[0. 1.]]")):
     """Adds a border of zeros to the last two dimensions.
 
     Args:
         padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
     """
 
-    rank = 2
-
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0)
 
 
-class ReflectionPad1d(
-    _One, mode="reflect", shows=("print(ReflectionPad1d((2, 0))(weft.Tensor([[1.0, 2.0, 3.0]])))", "[[3. 2. 1. 2. 3.]]")
-):
+class ReflectionPad1d(_One, mode="reflect", shows=("(2, 0)", "[[1.0, 2.0, 3.0]]", "[[3. 2. 1. 2. 3.]]")):
     """Adds a border that mirrors the last dimension, without its edges."""
 
 
 class ReflectionPad2d(
-    _Two, ReflectionPad1d, shows=("ReflectionPad2d(1)(weft.Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape", "(1, 4, 4)")
+    _Two, ReflectionPad1d, shows=("(1, 0, 1, 0)", "[[[1, 2], [3, 4]]]", "[[[4 3 4]\n  [2 1 2]\n  [4 3 4]]]")
 ):
     """Adds a border that mirrors the last two dimensions, without their edges."""
 
 
-class ReflectionPad3d(
-    _Three, ReflectionPad1d, shows=("ReflectionPad3d(1)(weft.ops.ones((1, 2, 2, 2))).shape", "(1, 4, 4, 4)")
-):
+class ReflectionPad3d(_Three, ReflectionPad1d, shows=("(2, 0, 0, 0, 0, 0)", "[[[[1, 2, 3]]]]", "[[[[3 2 1 2 3]]]]")):
     """Adds a border that mirrors the last three dimensions, without their edges."""
 
 
-class ReplicationPad1d(
-    _One, mode="replicate", shows=("print(ReplicationPad1d((2, 0))(weft.Tensor([[1.0, 2.0]])))", "[[1. 1. 1. 2.]]")
-):
+class ReplicationPad1d(_One, mode="replicate", shows=("(2, 0)", "[[1.0, 2.0]]", "[[1. 1. 1. 2.]]")):
     """Adds a border that repeats the edges of the last dimension."""
 
 
-class ReplicationPad2d(
-    _Two, ReplicationPad1d, shows=("ReplicationPad2d(1)(weft.Tensor([[[1.0]]])).shape", "(1, 3, 3)")
-):
+class ReplicationPad2d(_Two, ReplicationPad1d, shows=("(1, 0, 1, 0)", "[[[1, 2]]]", "[[[1 1 2]\n  [1 1 2]]]")):
     """Adds a border that repeats the edges of the last two dimensions."""
 
 
-class ReplicationPad3d(
-    _Three, ReplicationPad1d, shows=("ReplicationPad3d(1)(weft.ops.ones((1, 1, 1, 1))).shape", "(1, 3, 3, 3)")
-):
+class ReplicationPad3d(_Three, ReplicationPad1d, shows=("(2, 0, 0, 0, 0, 0)", "[[[[1, 2]]]]", "[[[[1 1 1 2]]]]")):
     """Adds a border that repeats the edges of the last three dimensions."""
 
 
-class PixelShuffle(Cell):
+class PixelShuffle(Shown, shows=("PixelShuffle(2)(Tensor([[[[1]], [[2]], [[3]], [[4]]]]))", "[[[[1 2]\n   [3 4]]]]")):
     """Makes larger images of fewer channels; see `ops.pixel_shuffle`.
 
     Args:
@@ -187,11 +173,6 @@ class PixelShuffle(Cell):
 
     Raises:
         ValueError: it is not positive.
-
-    Example:
-        >>> import weft
-        >>> PixelShuffle(2)(weft.ops.ones((1, 4, 3, 3))).shape
-        (1, 1, 6, 6)
     """
 
     @declared(upscale_factor=positive_int)
@@ -201,7 +182,7 @@ class PixelShuffle(Cell):
         return pixel_shuffle(input, self.upscale_factor)
 
 
-class PixelUnshuffle(Cell):
+class PixelUnshuffle(Shown, shows=("PixelUnshuffle(2)(Tensor([[[[1, 2], [3, 4]]]])).reshape(-1)", "[1 2 3 4]")):
     """Makes smaller images of more channels; see `ops.pixel_unshuffle`.
 
     Args:
@@ -209,11 +190,6 @@ class PixelUnshuffle(Cell):
 
     Raises:
         ValueError: it is not positive.
-
-    Example:
-        >>> import weft
-        >>> PixelUnshuffle(2)(weft.ops.ones((1, 1, 6, 6))).shape
-        (1, 4, 3, 3)
     """
 
     @declared(downscale_factor=positive_int)
@@ -223,7 +199,9 @@ class PixelUnshuffle(Cell):
         return pixel_unshuffle(input, self.downscale_factor)
 
 
-class ChannelShuffle(Cell):
+class ChannelShuffle(
+    Shown, shows=("ChannelShuffle(2)(Tensor([[[[1]], [[2]], [[3]], [[4]]]])).reshape(-1)", "[1 3 2 4]")
+):
     """Takes the channels of groups in turn.
 
     Args:
@@ -232,12 +210,6 @@ class ChannelShuffle(Cell):
     Raises:
         TypeError: `groups` is no int.
         ValueError: `groups` is not positive, or does not divide the number of channels (raised when called).
-
-    Example:
-        >>> import weft
-        >>> x = weft.Tensor([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]])
-        >>> print(ChannelShuffle(2)(x).reshape(-1))
-        [1. 3. 2. 4.]
     """
 
     @declared(groups=positive_int)
@@ -249,6 +221,5 @@ class ChannelShuffle(Cell):
         *batch, channels, height, width = x.shape
         if channels % self.groups:
             raise ValueError(f"ChannelShuffle: {channels} channels cannot be divided by {self.groups}")
-        n = len(batch)
         parts = x.reshape((*batch, self.groups, channels // self.groups, height, width))
-        return parts.transpose((*range(n), n + 1, n, n + 2, n + 3)).reshape(x.shape)
+        return parts.swapaxes(-4, -3).reshape(x.shape)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from weft.core import Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Applied, Described, calling, declared, with_inputs_spread, with_operators
+from weft.nn.declared import Applied, Described, Shown, calling, declared, with_inputs_spread, with_operators
 from weft.ops import operations
 from weft.ops import pool as ops
 
@@ -170,7 +170,6 @@ class _Adaptive(Described, Applied):
 
     Args:
         output_size: an int.
-        return_indices: also return the positions of the maxima.
     """
 
     _example = """
@@ -218,17 +217,12 @@ class AdaptiveMaxPool1d(
     """Maxima of as many windows as wanted over one dimension."""
 
 
-class AdaptiveMaxPool2d(Cell):
+class AdaptiveMaxPool2d(Shown, shows=("AdaptiveMaxPool2d(1)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]))", "[[[[4.]]]]")):
     """Maxima of as many windows as wanted over two dimensions.
 
     Args:
         output_size: an int or (height, width), None keeps a size.
         return_indices: also return the positions of the maxima.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveMaxPool2d(1)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
-        [[[[4.]]]]
     """
 
     @declared()

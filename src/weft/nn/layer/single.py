@@ -7,7 +7,6 @@ from typing import Any
 
 from weft import dtypes
 from weft.core import Parameter, Tensor
-from weft.nn.cell import Cell
 from weft.nn.declared import Applied, Shown, declared, positive_int
 from weft.nn.initializer import Uniform
 from weft.nn.layer.basic import make_weight
@@ -19,7 +18,12 @@ from weft.ops.shape import roll, tril, triu
 from weft.ops.statistics import logsumexp
 
 
-class Upsample(Applied, operation=interpolate):
+class Upsample(
+    Shown,
+    Applied,
+    operation=interpolate,
+    shows=("Upsample(scale_factor=2.0)(Tensor([[[1.0, 2.0]]]))", "[[[1. 1. 2. 2.]]]"),
+):
     """Resizes the spatial dimensions, see `ops.interpolate`.
 
     Args:
@@ -28,10 +32,6 @@ class Upsample(Applied, operation=interpolate):
         mode: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"``, ``"trilinear"``...
         align_corners: whether the corners' centres coincide.
         recompute_scale_factor: derive the exact factor from the rounded size.
-
-    Example:
-        >>> print(Upsample(scale_factor=2.0)(Tensor([[[1.0, 2.0]]])))
-        [[[1. 1. 2. 2.]]]
     """
 
     @declared()
@@ -74,37 +74,27 @@ class Triu(Shown, shows=("Triu()(Tensor([[1, 2], [3, 4]]))", "[[1 2]\n [0 4]]"))
         return triu(x, diagonal=k)
 
 
-class Unflatten(Cell):
+class Unflatten(Shown, shows=("Unflatten(1, (2, -1))(Tensor([[1, 2, 3, 4]]))", "[[[1 2]\n  [3 4]]]")):
     """Makes several axes of one.
 
     Args:
         axis: the axis.
         unflattened_size: their sizes; one may be -1.
-
-    Example:
-        >>> Unflatten(1, (2, -1))(Tensor([[1, 2, 3, 4]])).shape
-        (1, 2, 2)
     """
 
-    def __init__(self, axis: int, unflattened_size: Any) -> None:
-        super().__init__()
-        self.axis = axis
-        self.unflattened_size = tuple(unflattened_size)
+    @declared(unflattened_size=lambda cell, what, value: tuple(value))
+    def __init__(self, axis: int, unflattened_size: Any) -> None: ...
 
     def construct(self, input_x: Tensor) -> Any:
         axis = self.axis + input_x.ndim if self.axis < 0 else self.axis
         return input_x.reshape((*input_x.shape[:axis], *self.unflattened_size, *input_x.shape[axis + 1 :]))
 
 
-class CentralCrop(Cell):
+class CentralCrop(Shown, shows=("CentralCrop(0.5)(Tensor([[[1, 2, 3, 4]] * 4]))", "[[[2 3]\n  [2 3]]]")):
     """The middle of images (C, H, W) or (N, C, H, W).
 
     Args:
         central_fraction: how much of each side is kept, above 0 and at most 1.
-
-    Example:
-        >>> CentralCrop(0.5)(Tensor([[[1, 2, 3, 4]] * 4])).shape
-        (1, 2, 2)
     """
 
     def __init__(self, central_fraction: float) -> None:
@@ -145,14 +135,7 @@ class LRN(Shown, shows=("LRN(alpha=3.0)(Tensor([[[[1.0]]]]))", "[[[[0.5]]]]")):
     ) -> None: ...
 
     def construct(self, input_x: Tensor) -> Any:
-        return lrn(
-            input_x,
-            depth_radius=self.depth_radius,
-            bias=self.bias,
-            alpha=self.alpha,
-            beta=self.beta,
-            norm_region=self.norm_region,
-        )
+        return lrn(input_x, self.depth_radius, self.bias, self.alpha, self.beta, self.norm_region)
 
 
 class L1Regularizer(Shown, shows=("L1Regularizer(0.5)(Tensor([1.0, -3.0]))", "2.0")):
@@ -165,7 +148,7 @@ class L1Regularizer(Shown, shows=("L1Regularizer(0.5)(Tensor([1.0, -3.0]))", "2.
     def __init__(self, scale: float) -> None:
         super().__init__()
         reals("L1Regularizer", scale=scale)
-        if scale <= 0 or math.isinf(scale) or math.isnan(scale):
+        if not 0 < scale < math.inf:
             raise ValueError(f"L1Regularizer: scale must be a finite number above 0, not {scale}")
         self.scale = scale
 
@@ -173,23 +156,21 @@ class L1Regularizer(Shown, shows=("L1Regularizer(0.5)(Tensor([1.0, -3.0]))", "2.
         return weights.abs().sum() * self.scale
 
 
-class ReduceLogSumExp(Applied, operation=logsumexp):
+class ReduceLogSumExp(
+    Shown, Applied, operation=logsumexp, shows=("ReduceLogSumExp(0)(Tensor([0.0, 0.0]))", "0.6931472")
+):
     """The logarithm of the sum of exponentials along axes.
 
     Args:
         axis: the axis, or several; ``()`` for all.
         keep_dims: keep the axes, with size 1.
-
-    Example:
-        >>> print(ReduceLogSumExp(0)(Tensor([0.0, 0.0])))
-        0.6931472
     """
 
     @declared()
     def __init__(self, axis: Any, keep_dims: bool = False) -> None: ...
 
 
-class BiDense(Cell):
+class BiDense(Shown, shows=("BiDense(2, 3, 4)(Tensor([[1.0, 2.0]]), Tensor([[1.0, 2.0, 3.0]])).shape", "(1, 4)")):
     """A layer that is linear in each of two inputs: ``x1 @ weight[k] @ x2 + bias[k]`` for each output `k`.
 
     Args:
@@ -200,10 +181,6 @@ class BiDense(Cell):
         bias_init: initializer of the bias (out,); by default the same.
         has_bias: whether there is a bias.
         dtype: element type of the parameters.
-
-    Example:
-        >>> BiDense(2, 3, 4)(Tensor([[1.0, 2.0]]), Tensor([[1.0, 2.0, 3.0]])).shape
-        (1, 4)
     """
 
     def __init__(
@@ -229,8 +206,7 @@ class BiDense(Cell):
             self.bias = Parameter(make_weight(bias_init, (out_channels,), dtype, bound), name="bias")
 
     def construct(self, input1: Tensor, input2: Tensor) -> Any:
-        rows = input1.reshape((-1, self.in1_channels))
-        mapped = matmul(rows, self.weight)  # (out, rows, in2)
+        mapped = matmul(input1.reshape((-1, self.in1_channels)), self.weight)  # (out, rows, in2)
         out = (mapped * input2.reshape((-1, self.in2_channels))).sum(-1).T
         out = out.reshape((*input1.shape[:-1], self.out_channels))
         return out if self.bias is None else out + self.bias

@@ -54,5 +54,4 @@ class SparseTensorDenseMatmul(Cell):
             sparse_shape: the shape of the first matrix.
             dense: the second matrix.
         """
-        product = ops.SparseTensorDenseMatmul(self.adjoint_st, self.adjoint_dt)
-        return product(indices, values, sparse_shape, dense)
+        return ops.SparseTensorDenseMatmul(self.adjoint_st, self.adjoint_dt)(indices, values, sparse_shape, dense)

@@ -22,6 +22,7 @@ class _Named(Described, Cell):
         output_size: wanted sizes.
         output_ratio: wanted sizes as shares of those of the input, in place of `output_size`.
         return_indices: also return the positions of the maxima.
+        _random_samples: the places, in place of drawn ones.
     """
 
     _example = """
@@ -31,8 +32,8 @@ class _Named(Described, Cell):
 
     _function: ClassVar[str] = ""
 
-    def _of(self, *given: Any, **settings: Any) -> Any:
-        return getattr(ops, self._function)(*given, **settings)
+    def _of(self, *given: Any) -> Any:
+        return getattr(ops, self._function)(*given)
 
 
 class _MaxUnpool(_Named):
@@ -83,34 +84,20 @@ class _FractionalMaxPool(_Named):
     ) -> None: ...
 
     def construct(self, input: Tensor) -> Any:
-        return self._of(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            _random_samples=self._random_samples,
-        )
+        places = self.return_indices, self._random_samples
+        return self._of(input, self.kernel_size, self.output_size, self.output_ratio, *places)
 
 
 class FractionalMaxPool2d(
     _FractionalMaxPool, function="fractional_max_pool2d", shows=("3, output_size=2", "output_size", "2")
 ):
-    """Maxima of windows at drawn places, over two dimensions.
-
-    Args:
-        _random_samples: the places, in place of drawn ones.
-    """
+    """Maxima of windows at drawn places, over two dimensions."""
 
 
 class FractionalMaxPool3d(
     _FractionalMaxPool, function="fractional_max_pool3d", shows=("3, output_size=2", "output_size", "2")
 ):
-    """Maxima of windows at drawn places, over three dimensions.
-
-    Args:
-        _random_samples: the places, in place of drawn ones.
-    """
+    """Maxima of windows at drawn places, over three dimensions."""
 
 
 class AdaptiveMaxPool3d(_Named, function="adaptive_max_pool3d", shows=("(1, 2, 2)", "output_size", "(1, 2, 2)")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Protocol
 
+from weft import dtypes
 from weft.core import Tensor
 from weft.errors import NoTensor
 
@@ -63,6 +64,13 @@ def need_shape(name: str, layout: str, x: Any, /) -> None:
     tensors(name, **{"the input": x})
     if x.ndim != layout.count(",") + 1:
         raise ValueError(f"{name}: the input must have the shape {layout}, not {x.shape}")
+
+
+def index_types(name: str, /, **given: Any) -> None:
+    """Refuse what is none of the element types of positions."""
+    for what, value in given.items():
+        if value not in (dtypes.int32, dtypes.int64):
+            raise TypeError(f"{name}: {what} must be int32 or int64, not {value}")
 
 
 def one_of(name: str, choices: Collection[Any], /, **given: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from weft import dtypes
 from weft.core import Tensor
@@ -126,3 +127,8 @@ def flat_numbers(values: tuple[Any, ...]) -> tuple[int, ...]:
     if len(values) == 1 and (isinstance(values[0], (list, tuple, Tensor))):
         return numbers(values[0])
     return numbers(values)
+
+
+def known(name: str, given: Tensor) -> np.ndarray[Any, Any]:
+    """The elements of a tensor on which the size of a result depends."""
+    return np.asarray(given.concrete(f"{name} (the size of its result)"))

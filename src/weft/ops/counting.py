@@ -9,8 +9,8 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import Tensor, as_operator, check_bounds, op, operator_class
-from weft.ops._checks import bools, ints, lists, one_of
-from weft.ops._rules import numbers
+from weft.ops._checks import bools, index_types, ints, lists, one_of, reals, tensors
+from weft.ops._rules import known, numbers
 from weft.ops.create import ones
 from weft.ops.gather import (
     inplace_index_add,
@@ -28,9 +28,11 @@ from weft.ops.state import assign
 from weft.ops.statistics import count_nonzero, nanquantile, quantile
 
 
-def _integers(name: str, what: str, value: Any) -> None:
-    if not isinstance(value, Tensor) or value.dtype.category != 1:
-        raise TypeError(f"{name}: {what} must be a tensor of integers, not {getattr(value, 'dtype', type(value))}")
+def _integers(name: str, /, **given: Any) -> None:
+    tensors(name, **given)
+    for what, value in given.items():
+        if value.dtype.category != 1:
+            raise TypeError(f"{name}: {what} must be a tensor of integers, not of {value.dtype}")
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------
@@ -39,7 +41,7 @@ def _integers(name: str, what: str, value: Any) -> None:
 @as_operator
 def Bincount(array: Tensor, size: Any, weights: Tensor) -> Tensor:
     """How often each number below a size occurs, or the sums of their weights if there are any."""
-    _integers("Bincount", "array", array)
+    _integers("Bincount", array=array)
     if weights.size not in (0, array.size):
         raise RuntimeError(f"Bincount: weights of shape {weights.shape} do not fit numbers of shape {array.shape}")
     (count,) = numbers(size)
@@ -59,10 +61,10 @@ def Bucketize(input: Tensor, *, boundaries: Any) -> Tensor:
         boundaries: numbers in order.
     """
     lists("Bucketize", boundaries=boundaries)
-    if any(isinstance(each, bool) or not isinstance(each, (int, float)) for each in boundaries):
-        raise TypeError(f"Bucketize: boundaries must be numbers, not {boundaries}")
+    for each in boundaries:
+        reals("Bucketize", boundaries=each)
     edges = Tensor(np.array(boundaries, np.float32))
-    return searchsorted(edges, input.astype(dtypes.float32), right=True).astype(dtypes.int32)
+    return searchsorted(edges, input.astype(dtypes.float32), out_int32=True, right=True)
 
 
 @as_operator
@@ -78,8 +80,8 @@ def ConfusionMatrix(
     ints("ConfusionMatrix", num_classes=num_classes)
     if labels.shape != predictions.shape or labels.ndim != 1:
         raise ValueError(f"ConfusionMatrix: shapes {labels.shape} and {predictions.shape} do not fit")
+    _integers("ConfusionMatrix", labels=labels, predictions=predictions)
     for each in (labels, predictions):
-        _integers("ConfusionMatrix", "labels and predictions", each)
         check_bounds(each, num_classes, "ConfusionMatrix: there is no class {}", least=0)
     wanted = dtypes.of(getattr(dtypes, dtype) if isinstance(dtype, str) else dtype)
     given = ones(labels.shape, wanted) if weights is None else weights.astype(wanted)
@@ -148,10 +150,10 @@ def ListDiff(x: Tensor, y: Tensor, *, out_idx: Any = dtypes.int32) -> Any:
     """
     if x.ndim != 1 or y.ndim != 1:
         raise ValueError(f"ListDiff takes vectors, not shapes {x.shape} and {y.shape}")
-    if x.dtype != y.dtype or out_idx not in (dtypes.int32, dtypes.int64):
-        raise TypeError(f"ListDiff: element types {x.dtype} and {y.dtype}, positions of {out_idx}")
-    values, others = (np.asarray(each.concrete("ListDiff (the size of its result)")) for each in (x, y))
-    (kept,) = np.nonzero(~np.isin(values, others))
+    if x.dtype != y.dtype:
+        raise TypeError(f"ListDiff: the element types {x.dtype} and {y.dtype} differ")
+    index_types("ListDiff", out_idx=out_idx)
+    (kept,) = np.nonzero(~np.isin(known("ListDiff", x), known("ListDiff", y)))
     return getitem(x, Tensor(kept)), Tensor(kept, out_idx)
 
 
@@ -169,20 +171,25 @@ def NthElement(input: Tensor, n: Any, *, reverse: bool = False) -> Tensor:
     return getitem(sort(input, -1, reverse)[0], (..., place))
 
 
-def _bound(name: str, right: bool) -> Any:
+def _bound(name: str, side: str, right: bool) -> None:
     def compute(sorted_x: Tensor, values: Tensor, *, out_type: Any) -> Tensor:
         if sorted_x.ndim != 2 or values.ndim != 2 or sorted_x.shape[0] != values.shape[0]:
             raise ValueError(f"{name} takes matrices of as many rows, not shapes {sorted_x.shape} and {values.shape}")
-        if sorted_x.dtype != values.dtype or out_type not in (dtypes.int32, dtypes.int64):
-            raise TypeError(f"{name}: element types {sorted_x.dtype} and {values.dtype}, positions of {out_type}")
+        if sorted_x.dtype != values.dtype:
+            raise TypeError(f"{name}: the element types {sorted_x.dtype} and {values.dtype} differ")
+        index_types(name, out_type=out_type)
         return searchsorted(sorted_x, values, right=right).astype(out_type)
 
-    compute.__doc__ = f"""Where values go in sorted rows, {"behind" if right else "before"} equal ones.
+    compute.__doc__ = f"""Where values go in sorted rows, {side} equal ones.
 
     Args:
         out_type: element type of the positions.
     """
-    return compute
+    operator_class(name, compute, "out_type=dtypes.int32")
+
+
+_bound("LowerBound", "before", False)
+_bound("UpperBound", "behind", True)
 
 
 @as_operator
@@ -192,16 +199,15 @@ def RaggedRange(starts: Tensor, limits: Tensor, deltas: Tensor, *, Tsplits: Any)
     Args:
         Tsplits: element type of the beginnings.
     """
-    if Tsplits not in (dtypes.int32, dtypes.int64):
-        raise TypeError(f"RaggedRange: Tsplits must be int32 or int64, not {Tsplits}")
-    known = [np.asarray(each.concrete("RaggedRange (the size of its result)")) for each in (starts, limits, deltas)]
-    if len({each.shape for each in known}) > 1 or known[0].ndim > 1:
-        raise ValueError(f"RaggedRange: shapes {', '.join(str(each.shape) for each in known)} do not fit")
-    if np.any(known[2] == 0):
+    index_types("RaggedRange", Tsplits=Tsplits)
+    given = [known("RaggedRange", each) for each in (starts, limits, deltas)]
+    if len({each.shape for each in given}) > 1 or given[0].ndim > 1:
+        raise ValueError(f"RaggedRange: shapes {', '.join(str(each.shape) for each in given)} do not fit")
+    if np.any(given[2] == 0):
         raise ValueError("RaggedRange: steps must not be 0")
-    ranges = [np.arange(*each) for each in zip(*[each.reshape(-1) for each in known], strict=True)]
+    ranges = [np.arange(*each) for each in zip(*[each.reshape(-1) for each in given], strict=True)]
     splits = np.cumsum([0, *map(len, ranges)])
-    return Tensor(splits, Tsplits), Tensor(np.concatenate(ranges or [known[0]]).astype(known[0].dtype))
+    return Tensor(splits, Tsplits), Tensor(np.concatenate(ranges or [given[0]]).astype(given[0].dtype))
 
 
 @as_operator
@@ -237,23 +243,19 @@ def InvertPermutation(input_x: Any) -> tuple[int, ...]:
     """The inverse of a permutation, a tuple of ints."""
     if isinstance(input_x, Tensor):
         raise ValueError("InvertPermutation takes a tuple or list, not a tensor")
-    if not isinstance(input_x, (tuple, list)) or any(
-        isinstance(each, bool) or not isinstance(each, int) for each in input_x
-    ):
-        raise TypeError(f"InvertPermutation takes integers, not {input_x!r:.60}")
+    lists("InvertPermutation", input_x=input_x)
+    for each in input_x:
+        ints("InvertPermutation", input_x=each)
     if sorted(input_x) != list(range(len(input_x))):
         raise ValueError(f"InvertPermutation: {input_x} is no permutation")
-    found = [0] * len(input_x)
-    for place, each in enumerate(input_x):
-        found[each] = place
-    return tuple(found)
+    return tuple(np.argsort(input_x).tolist())
 
 
 @as_operator
 def SubAndFilter(input_x: Tensor, max_num: Any, offset: Any) -> Any:
     """Numbers less an offset that are in a range from 0, and their positions."""
     (high,), (low,) = numbers(max_num), numbers(offset)
-    values = np.asarray(input_x.concrete("SubAndFilter (the size of its result)")) - low
+    values = known("SubAndFilter", input_x) - low
     (kept,) = np.nonzero((values >= 0) & (values < high))
     return Tensor(values[kept]), Tensor(kept, input_x.dtype)
 
@@ -268,16 +270,7 @@ def CompareAndBitpack(x: Tensor, threshold: Any) -> Tensor:
     return reduce_sum(bits * weights, -1).astype(dtypes.uint8)
 
 
-LowerBound = operator_class("LowerBound", _bound("LowerBound", False), "out_type=dtypes.int32")
-UpperBound = operator_class("UpperBound", _bound("UpperBound", True), "out_type=dtypes.int32")
-
-
 # -- places ------------------------------------------------------------------------------------------------------------
-
-
-def _index_bounds(x: Any, values: Any, *indices: Any, **_: Any) -> None:
-    for axis, index in enumerate(indices):
-        check_bounds(index, x.shape[axis], "IndexPut: there is no position {}")
 
 
 @as_operator
@@ -288,21 +281,20 @@ def IndexPut(x1: Tensor, x2: Tensor, indices: Any, *, accumulate: int = 0) -> Te
         accumulate: 1 for values that are added to what is there, 0 for those that replace it.
     """
     one_of("IndexPut", (0, 1), accumulate=accumulate)
-    if not isinstance(indices, (tuple, list)) or not all(isinstance(each, Tensor) for each in indices):
-        raise TypeError("IndexPut: places are a tuple or list of tensors")
+    lists("IndexPut", indices=indices)
+    for each in indices:
+        tensors("IndexPut", indices=each)
     if len(indices) > x1.ndim or x1.dtype != x2.dtype:
         kind = ValueError if len(indices) > x1.ndim else TypeError
         raise kind(f"IndexPut: {len(indices)} places and values of {x2.dtype} do not fit {x1.shape} of {x1.dtype}")
-    _index_bounds(x1, x2, *indices)
-    places = np.arange(x1.size).reshape(x1.shape)
-    chosen = getitem(Tensor(places), tuple(indices))
+    for axis, index in enumerate(indices):
+        check_bounds(index, x1.shape[axis], "IndexPut: there is no position {}")
+    chosen = Tensor(np.arange(x1.size).reshape(x1.shape))[tuple(indices)]
     if x2.size not in (1, chosen.size) and x2.shape[-1] != chosen.shape[-1]:
         raise ValueError(f"IndexPut: values of shape {x2.shape} do not fit places of shape {chosen.shape}")
-    values = broadcast_to(x2, chosen.shape)
-    flat, at, given = reshape(x1, (-1,)), reshape(chosen, (-1,)), reshape(values, (-1,))
-    if accumulate:
-        return reshape(flat + unsorted_segment_sum(given, at, x1.size), x1.shape)
-    return reshape(inplace_update(flat, given, at), x1.shape)
+    flat, at, given = reshape(x1, (-1,)), reshape(chosen, (-1,)), reshape(broadcast_to(x2, chosen.shape), (-1,))
+    written = flat + unsorted_segment_sum(given, at, x1.size) if accumulate else inplace_update(flat, given, at)
+    return reshape(written, x1.shape)
 
 
 @as_operator
@@ -329,12 +321,6 @@ def ScatterAddWithAxis(input_x: Tensor, indices: Tensor, update: Tensor, *, axis
         axis: the axis.
     """
     return tensor_scatter_elements(input_x, indices, update, axis, "add")
-
-
-@as_operator
-def ScatterNonAliasingAdd(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A tensor with updates added at coordinates."""
-    return tensor_scatter_add(input_x, indices, updates)
 
 
 @as_operator
@@ -366,8 +352,7 @@ def SplitV(input_x: Tensor, *, size_splits: Any, split_dim: int, num_split: int)
 @as_operator
 def ParallelConcat(values: Any) -> Tensor:
     """Tensors whose first size is 1, one below the other."""
-    if not isinstance(values, (tuple, list)):
-        raise TypeError(f"ParallelConcat takes a tuple or list, not {type(values).__name__}")
+    lists("ParallelConcat", values=values)
     if any(each.shape != values[0].shape or each.shape[:1] != (1,) for each in values):
         raise ValueError("ParallelConcat takes tensors of one shape whose first size is 1")
     return concat(values, 0)
@@ -382,15 +367,13 @@ def Expand(x: Tensor, shape: Any) -> Tensor:
 @as_operator
 def ConjugateTranspose(x: Tensor, perm: Any) -> Tensor:
     """The complex conjugates, with the axes in another order."""
-    found = transpose(x, numbers(perm))
-    return found.conj() if found.is_complex() else found
+    return transpose(x, numbers(perm)).conj()
 
 
 @as_operator
 def IdentityN(x: Any) -> tuple[Any, ...]:
     """The same tensors."""
-    if not isinstance(x, (tuple, list)):
-        raise TypeError(f"IdentityN takes a tuple or list of tensors, not {type(x).__name__}")
+    lists("IdentityN", x=x)
     return tuple([each * 1 if each.dtype.category else each for each in x])
 
 
@@ -400,5 +383,6 @@ def SelectView(input: Tensor, index: int, axis: int) -> Tensor:
     return getitem(input, (*[slice(None)] * (axis % input.ndim), index))
 
 
-TransposeView = operator_class("TransposeView", transpose)
-TransposeExtView = operator_class("TransposeExtView", swapaxes)
+operator_class("ScatterNonAliasingAdd", tensor_scatter_add)
+operator_class("TransposeView", transpose)
+operator_class("TransposeExtView", swapaxes)

@@ -9,12 +9,12 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import Tensor, as_operator
-from weft.ops._checks import bools, ints, lists, one_of, tensors
-from weft.ops._rules import numbers
+from weft.ops._checks import bools, index_types, ints, lists, one_of, tensors
+from weft.ops._rules import known, numbers
 from weft.ops.create import full, ones
 from weft.ops.select import where
 from weft.ops.shape import reshape
-from weft.ops.sparse_operators import FLOATS, INDICES, INTEGERS, at, fits, known, of_type, steps, summed, united
+from weft.ops.sparse_operators import FLOATS, INDICES, INTEGERS, at, fits, of_type, steps, summed, united
 
 # -- rows of different lengths -----------------------------------------------------------------------------------------
 
@@ -46,8 +46,7 @@ def RaggedTensorToSparse(rt_nested_splits: Any, rt_dense_values: Any, *, Tsplits
         Tsplits: the element type of the splits, which say where the rows begin and end.
     """
     name = "RaggedTensorToSparse"
-    if Tsplits not in INDICES:
-        raise TypeError(f"{name}: Tsplits must be int32 or int64, not {Tsplits}")
+    index_types(name, Tsplits=Tsplits)
     lists(name, rt_nested_splits=rt_nested_splits)
     of_type(name, (Tsplits,), **{f"splits{i}": each for i, each in enumerate(rt_nested_splits)})
     tensors(name, rt_dense_values=rt_dense_values)
@@ -81,9 +80,7 @@ def RaggedTensorToTensor(
     if len(row_partition_tensors) != len(row_partition_types):
         raise ValueError(f"{name}: {len(row_partition_tensors)} partitions for {len(row_partition_types)} types")
     of_type(name, INDICES, **{f"partition{i}": each for i, each in enumerate(row_partition_tensors)})
-    tensors(name, values=values, default_value=default_value)
-    if values.dtype is not default_value.dtype:
-        raise TypeError(f"{name}: values of {values.dtype} with others of {default_value.dtype}")
+    of_type(name, (), values=values, default_value=default_value)
     parts = dict(enumerate(known(name, each) for each in row_partition_tensors))
     sized = row_partition_types[:1] == ["FIRST_DIM_SIZE"]
     wanted = ["VALUE_ROWIDS"] * (len(parts) - 1) if sized else ["ROW_SPLITS"] * len(parts)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from weft import dtypes
 from weft.core import Tensor, as_operator, check_bounds, operator_class
-from weft.ops._checks import bools, ints, one_of
-from weft.ops._rules import numbers, tensor
+from weft.ops._checks import bools, index_types, ints, one_of, tensors
+from weft.ops._rules import known, numbers, tensor
 from weft.ops.gather import (
     gather,
     scatter_nd,
@@ -22,71 +21,72 @@ from weft.ops.gather import (
 from weft.ops.index import getitem
 from weft.ops.select import masked_fill, where
 from weft.ops.shape import reshape, swapaxes
-from weft.ops.sparse_operators import FLOATS, INDICES, INTEGERS, inside, known, of_type, summed
+from weft.ops.sparse_operators import FLOATS, INDICES, INTEGERS, inside, of_type, one_each, steps, summed
 
 # -- segments ----------------------------------------------------------------------------------------------------------
 
 
-def _segments(name: str, reduce: Callable[[Any, Any, int], Any], empty: float | None) -> Callable[..., Any]:
-    """The operation that reduces the rows of each segment of sorted ids; `empty` is the result of segments of none."""
+def _segments(word: str, reduce: Callable[[Any, Any, int], Any], empty: float | None) -> None:
+    """Declare the operator that reduces the rows of each segment of sorted ids.
+
+    Args:
+        word: what its name ends in.
+        reduce: the reduction.
+        empty: the result of segments of no rows; None where sums are to be divided by the numbers of rows.
+    """
+    name = f"Segment{word}"
 
     def compute(input_x: Any, segment_ids: Any) -> Any:
-        ids = np.asarray(tensor(segment_ids).concrete(f"{name} (the size of its result)"))
+        ids = known(name, tensor(segment_ids))
         if ids.ndim != 1 or input_x.ndim < 1 or ids.shape[0] != input_x.shape[0]:
             raise ValueError(f"{name}: ids of shape {ids.shape} do not fit a tensor of shape {input_x.shape}")
         if ids.dtype.kind not in "iu":
             raise TypeError(f"{name}: ids are integers, not {segment_ids.dtype}")
-        if ids.size and (ids[0] < 0 or np.any(np.diff(ids) < 0)):
-            raise ValueError(f"{name}: ids must be sorted and not negative")
+        _check_sorted(name, ids)
         count = int(ids[-1]) + 1 if ids.size else 0
         found = reduce(input_x, segment_ids, count)
-        sizes = np.bincount(ids, minlength=count)
+        sizes = np.bincount(ids, minlength=count).reshape(-1, *[1] * (input_x.ndim - 1))
         if empty is None:
-            divisor = np.maximum(sizes, 1).reshape(-1, *[1] * (input_x.ndim - 1))
-            return (found / Tensor(divisor, found.dtype)).astype(found.dtype)
-        if not sizes.all():
-            missing = Tensor((sizes == 0).reshape(-1, *[1] * (input_x.ndim - 1)))
-            found = masked_fill(found, missing, empty)
-        return found
+            return (found / Tensor(np.maximum(sizes, 1), found.dtype)).astype(found.dtype)
+        return found if sizes.all() else masked_fill(found, Tensor(sizes == 0), empty)
 
-    compute.__doc__ = f"{name[7:]} of the rows of each segment: ``{name}()(input_x, segment_ids)``, of sorted ids."
-    return compute
+    compute.__doc__ = f"{word} of the rows of each segment: ``{name}()(input_x, segment_ids)``, of sorted ids."
+    operator_class(name, compute)
 
 
-SegmentSum = operator_class("SegmentSum", _segments("SegmentSum", unsorted_segment_sum, 0))
-SegmentMean = operator_class("SegmentMean", _segments("SegmentMean", unsorted_segment_sum, None))
-SegmentMax = operator_class("SegmentMax", _segments("SegmentMax", unsorted_segment_max, 0))
-SegmentMin = operator_class("SegmentMin", _segments("SegmentMin", unsorted_segment_min, 0))
-SegmentProd = operator_class("SegmentProd", _segments("SegmentProd", unsorted_segment_prod, 1))
+def _check_sorted(name: str, ids: np.ndarray[Any, Any]) -> None:
+    if ids.size and (ids[0] < 0 or (np.diff(ids) < 0).any()):
+        raise ValueError(f"{name}: ids must be sorted and not negative")
+
+
+_segments("Sum", unsorted_segment_sum, 0)
+_segments("Mean", unsorted_segment_sum, None)
+_segments("Max", unsorted_segment_max, 0)
+_segments("Min", unsorted_segment_min, 0)
+_segments("Prod", unsorted_segment_prod, 1)
 
 
 # -- segments of rows that are taken -----------------------------------------------------------------------------------
 
 
-def _means(sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.maximum(sizes, 1)
-
-
-def _roots(sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.sqrt(np.maximum(sizes, 1))
-
-
-def _of_taken(
-    kind: str, divisors: Callable[..., Any] | None, what: str, numbered: bool = False, gaps: bool = False
-) -> type:
-    """Declare the operator of rows that are taken and reduced by segments.
+def _of_taken(kind: str, power: float, what: str, numbered: bool = False, gaps: bool = False) -> None:
+    """Declare the operator of rows that are taken and summed by segments.
 
     Args:
         kind: what its name ends in.
-        divisors: what sums are divided by, of the sizes of segments.
+        power: that of the number of rows which divides; 0 for plain sums, which may be of integers.
         what: how it reduces.
         numbered: whether the number of segments is given.
         gaps: whether there may be segments of no rows; ids are of the type of indices then.
     """
     name = f"SparseSegment{kind}"
 
-    def reduced(x: Any, indices: Any, segment_ids: Any, wanted: int | None) -> Tensor:
-        of_type(name, INTEGERS + FLOATS if divisors is None else FLOATS, x=x)
+    def compute(x: Any, indices: Any, segment_ids: Any, num_segments: Any = None) -> Tensor:
+        if (num_segments is None) is numbered:
+            raise TypeError(f"{name} takes {3 + numbered} operands")
+        if isinstance(num_segments, Tensor):
+            of_type(name, INDICES, num_segments=num_segments)
+        of_type(name, FLOATS if power else INTEGERS + FLOATS, x=x)
         of_type(name, INDICES, indices=indices)
         of_type(name, (indices.dtype,) if gaps else INDICES, segment_ids=segment_ids)
         if x.ndim < 1 or indices.ndim != 1 or indices.shape != segment_ids.shape or not indices.size:
@@ -95,59 +95,39 @@ def _of_taken(
                 f"at least one, and x must have rows, not shape {x.shape}"
             )
         ids = known(name, segment_ids)
-        apart = np.diff(ids)
-        if ids[0] < 0 or (apart < 0).any():
-            raise ValueError(f"{name}: ids must be sorted and not negative")
-        if not (numbered or gaps) and (ids[0] or (apart > 1).any()):
+        _check_sorted(name, ids)
+        if not (numbered or gaps) and (ids[0] or (np.diff(ids) > 1).any()):
             raise ValueError(f"{name}: ids must start from 0 and leave no number out")
-        count = int(ids[-1]) + 1 if wanted is None else wanted
+        counts = numbers(num_segments) if numbered else (int(ids[-1]) + 1,)
+        if len(counts) != 1 or counts[0] < 1:
+            raise ValueError(f"{name}: num_segments must be a positive number, not {counts}")
+        (count,) = counts
         if ids[-1] >= count:
             raise ValueError(f"{name}: there are {count} segments, which id {ids[-1]} is past")
         inside(name, indices, x.shape[0])
         sums = summed(gather(x, indices, 0), ids, count)
-        if divisors is None:
+        if not power:
             return sums
-        sizes = divisors(np.bincount(ids, minlength=count)).reshape(-1, *[1] * (x.ndim - 1))
-        return sums / Tensor(sizes, x.dtype)
-
-    if numbered:
-
-        def compute(x: Any, indices: Any, segment_ids: Any, num_segments: Any) -> Tensor:
-            if isinstance(num_segments, Tensor):
-                of_type(name, INDICES, num_segments=num_segments)
-            counts = numbers(num_segments)
-            if len(counts) != 1 or counts[0] < 1:
-                raise ValueError(f"{name}: num_segments must be a positive number, not {counts}")
-            return reduced(x, indices, segment_ids, counts[0])
-
-    else:
-
-        def compute(x: Any, indices: Any, segment_ids: Any) -> Tensor:  # type: ignore[misc]
-            return reduced(x, indices, segment_ids, None)
+        sizes = np.maximum(np.bincount(ids, minlength=count), 1) ** power
+        return sums / Tensor(sizes.reshape(-1, *[1] * (x.ndim - 1)), x.dtype)
 
     compute.__doc__ = f"{what} of the rows that are taken for each segment, of sorted ids."
-    return operator_class(name, compute)
+    operator_class(name, compute)
 
 
-SparseSegmentSum = _of_taken("Sum", None, "Sums")
-SparseSegmentSumWithNumSegments = _of_taken("SumWithNumSegments", None, "Sums", numbered=True)
-SparseSegmentMean = _of_taken("Mean", _means, "Means", gaps=True)
-SparseSegmentMeanWithNumSegments = _of_taken("MeanWithNumSegments", _means, "Means", numbered=True)
-_SCALED: Final = "Sums, divided by the roots of their numbers,"
-SparseSegmentSqrtN = _of_taken("SqrtN", _roots, _SCALED)
-SparseSegmentSqrtNWithNumSegments = _of_taken("SqrtNWithNumSegments", _roots, _SCALED, numbered=True)
+for _kind, _power, _what in (
+    ("Sum", 0, "Sums"), ("Mean", 1, "Means"), ("SqrtN", 0.5, "Sums, divided by the roots of their numbers,"),
+):  # fmt: skip
+    _of_taken(_kind, _power, _what, gaps=_kind == "Mean")
+    _of_taken(f"{_kind}WithNumSegments", _power, _what, numbered=True)
 
 
 # -- places and values -------------------------------------------------------------------------------------------------
 
 
 def _check_sparse(name: str, indices: Any, values: Any, shape: tuple[int, ...]) -> None:
-    if not isinstance(indices, Tensor) or not isinstance(values, Tensor):
-        raise TypeError(f"{name}: places and values must be tensors")
-    if indices.ndim != 2 or values.ndim != 1 or indices.shape != (values.shape[0], len(shape)):
-        raise ValueError(
-            f"{name}: places of shape {indices.shape} and values of shape {values.shape} do not fit a shape of {shape}"
-        )
+    tensors(name, indices=indices, values=values)
+    one_each(name, indices, values, shape)
     check_bounds(indices, shape, f"{name}: there is no place {{}}", least=0)
 
 
@@ -187,27 +167,25 @@ def SparseTensorDenseMatmul(
     """
     name = "SparseTensorDenseMatmul"
     bools(name, adjoint_st=adjoint_st, adjoint_dt=adjoint_dt)
-    if indices.dtype not in (dtypes.int32, dtypes.int64):
-        raise TypeError(f"{name}: indices must be int32 or int64, not {indices.dtype}")
-    if values.dtype is not dense.dtype:
-        raise TypeError(f"{name}: values of {values.dtype} with a matrix of {dense.dtype}")
+    of_type(name, INDICES, indices=indices)
+    of_type(name, (), values=values, dense=dense)
     shape = numbers(sparse_shape)
     _check_sparse(name, indices, values, shape)
     if len(shape) != 2 or dense.ndim != 2:
         raise ValueError(f"{name} takes matrices, not shapes {shape} and {dense.shape}")
     if adjoint_dt:
-        dense = swapaxes(dense.conj() if dense.is_complex() else dense, 0, 1)
-    rows, columns = getitem(indices, (slice(None), int(adjoint_st))), getitem(indices, (slice(None), 1 - adjoint_st))
-    if dense.shape[0] != shape[1 - adjoint_st]:
+        dense = swapaxes(dense.conj(), 0, 1)
+    row, column = (1, 0) if adjoint_st else (0, 1)
+    if dense.shape[0] != shape[column]:
         raise ValueError(f"{name}: shapes {shape} and {dense.shape} do not fit")
-    products = gather(dense, columns, 0) * reshape(values, (-1, 1))
-    return unsorted_segment_sum(products, rows, shape[int(adjoint_st)])
+    products = gather(dense, indices[:, column], 0) * reshape(values, (-1, 1))
+    return unsorted_segment_sum(products, indices[:, row], shape[row])
 
 
 @as_operator
 def SparseSlice(indices: Tensor, values: Tensor, shape: Any, start: Any, size: Any) -> Any:
     """The part of a sparse tensor in a box: places, values and shape."""
-    places = np.asarray(indices.concrete("SparseSlice (the size of its result)"))
+    places = known("SparseSlice", indices)
     whole, first, extent = numbers(shape), np.array(numbers(start)), np.array(numbers(size))
     _check_sparse("SparseSlice", indices, values, whole)
     if first.shape != extent.shape or len(first) != len(whole):
@@ -220,20 +198,56 @@ def SparseSlice(indices: Tensor, values: Tensor, shape: Any, start: Any, size: A
 @as_operator
 def Coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> Any:
     """Places (dimensions, values) in order, each once, the sums of the values there, and the shape."""
-    places = np.asarray(x_indices.concrete("Coalesce (the size of its result)"))
+    places = known("Coalesce", x_indices)
     if places.ndim != 2 or x_values.shape != places.shape[1:] or x_shape.shape != places.shape[:1]:
         raise ValueError(
             f"Coalesce: places of shape {places.shape}, values of shape {x_values.shape} and a shape of "
             f"{x_shape.shape} do not fit"
         )
     found, inverse = np.unique(places, axis=1, return_inverse=True)
-    sums = unsorted_segment_sum(x_values, Tensor(inverse.reshape(-1).astype(np.int32)), found.shape[1])
-    return Tensor(found), sums, x_shape
+    return Tensor(found), summed(x_values, inverse.reshape(-1), found.shape[1]), x_shape
 
 
 # -- diagonals ---------------------------------------------------------------------------------------------------------
 
 _ALIGNMENTS: Final = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+
+
+class _Diagonals(NamedTuple):
+    """Neighbouring diagonals of matrices, whose elements are in a table: a row each, the highest first."""
+
+    low: int
+    high: int
+    rows: int
+    columns: int
+    align: str
+
+    @property
+    def longest(self) -> int:
+        """How long the longest diagonal is."""
+        return min(self.rows + min(self.high, 0), self.columns - max(self.low, 0))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the table; that of a single diagonal has no rows."""
+        return (self.longest,) if self.low == self.high else (self.high - self.low + 1, self.longest)
+
+    def places(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """For each place of a matrix: whether a diagonal is there, and where in the flat table its element is."""
+        i, j = np.arange(self.rows)[:, None], np.arange(self.columns)[None, :]
+        offset = j - i
+        lengths = np.minimum(self.rows + np.minimum(offset, 0), self.columns - np.maximum(offset, 0))
+        above, below = self.align.split("_")
+        right = np.where(offset >= 0, above == "RIGHT", below == "RIGHT")
+        at = np.where(offset >= 0, i, j) + np.where(right, self.longest - lengths, 0)
+        there = (offset >= self.low) & (offset <= self.high)
+        return there, np.where(there, (self.high - offset) * self.longest + at, 0)
+
+    def spread(self, table: Tensor, others: Tensor) -> Tensor:
+        """Matrices with elements of tables on the diagonals, and others elsewhere."""
+        there, places = self.places()
+        lead = table.shape[: table.ndim - len(self.shape)]
+        return where(Tensor(there), gather(reshape(table, (*lead, -1)), Tensor(places), len(lead)), others)
 
 
 def _band(name: str, k: Any, align: Any) -> tuple[int, int]:
@@ -245,17 +259,15 @@ def _band(name: str, k: Any, align: Any) -> tuple[int, int]:
     return found[0], found[-1]
 
 
-def _table(rows: int, columns: int, low: int, high: int, align: str) -> tuple[Any, Any, Any]:
-    """For each place of a matrix: whether a diagonal is there, and the row and column in the table of diagonals."""
-    i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
-    offset = j - i
-    lengths = np.minimum(rows + np.minimum(offset, 0), columns - np.maximum(offset, 0))
-    longest = min(rows + min(high, 0), columns - max(low, 0))
-    above, below = align.split("_")
-    right = np.where(offset >= 0, above == "RIGHT", below == "RIGHT")
-    at = np.where(offset >= 0, i, j) + np.where(right, longest - lengths, 0)
-    there = (offset >= low) & (offset <= high)
-    return there, np.where(there, high - offset, 0), np.where(there, at, 0)
+def _diagonals_of(name: str, x: Tensor, k: Any, align: Any) -> _Diagonals:
+    """Diagonals that matrices have."""
+    low, high = _band(name, k, align)
+    if x.ndim < 2:
+        raise ValueError(f"{name} takes matrices, not shape {x.shape}")
+    rows, columns = x.shape[-2:]
+    if not -rows < low <= high < columns:
+        raise ValueError(f"{name}: matrices of {rows} by {columns} have no diagonals {low} to {high}")
+    return _Diagonals(low, high, rows, columns, align)
 
 
 @as_operator
@@ -269,8 +281,7 @@ def MatrixDiagV3(
     """
     name = "MatrixDiagV3"
     low, high = _band(name, k, align)
-    count = high - low + 1
-    if x.ndim < (1 if low == high else 2) or (low != high and x.shape[-2] != count):
+    if x.ndim < (1 if low == high else 2) or (low != high and x.shape[-2] != high - low + 1):
         raise ValueError(f"{name}: diagonals {low} to {high} do not fit a tensor of shape {x.shape}")
     longest = x.shape[-1]
     least = longest - min(high, 0), longest + max(low, 0)
@@ -280,11 +291,7 @@ def MatrixDiagV3(
     rows, columns = (least[0] if rows == -1 else rows), (least[1] if columns == -1 else columns)
     if rows < least[0] or columns < least[1] or (rows != least[0] and columns != least[1]):
         raise ValueError(f"{name}: {rows} rows and {columns} columns do not fit diagonals of {longest} elements")
-    there, row, at = _table(rows, columns, low, high, align)
-    lead = x.shape[: x.ndim - (1 if low == high else 2)]
-    flat = reshape(x, (*lead, count * longest))
-    found = gather(flat, Tensor(row * longest + at), len(lead))
-    return where(Tensor(there), found, tensor(padding_value).astype(x.dtype))
+    return _Diagonals(low, high, rows, columns, align).spread(x, tensor(padding_value).astype(x.dtype))
 
 
 @as_operator
@@ -294,21 +301,12 @@ def MatrixDiagPartV3(x: Tensor, k: Any = 0, padding_value: Any = 0, *, align: st
     Args:
         align: the side of the table at which those above and those below begin.
     """
-    name = "MatrixDiagPartV3"
-    low, high = _band(name, k, align)
-    if x.ndim < 2:
-        raise ValueError(f"{name} takes matrices, not shape {x.shape}")
-    *lead, rows, columns = x.shape
-    if not -rows < low <= high < columns:
-        raise ValueError(f"{name}: matrices of {rows} by {columns} have no diagonals {low} to {high}")
-    there, row, at = _table(rows, columns, low, high, align)
-    longest = min(rows + min(high, 0), columns - max(low, 0))
-    source = np.full((high - low + 1, longest), -1)
-    source[row[there], at[there]] = np.arange(rows * columns).reshape(rows, columns)[there]
-    if low == high:
-        source = source[0]
-    flat = reshape(x, (*lead, rows * columns))
-    found = gather(flat, Tensor(np.maximum(source, 0)), len(lead))
+    diagonals = _diagonals_of("MatrixDiagPartV3", x, k, align)
+    there, places = diagonals.places()
+    source = np.full(diagonals.shape, -1)
+    source.flat[places[there]] = np.flatnonzero(there)
+    lead = x.shape[:-2]
+    found = gather(reshape(x, (*lead, -1)), Tensor(np.maximum(source, 0)), len(lead))
     return where(Tensor(source >= 0), found, tensor(padding_value).astype(x.dtype))
 
 
@@ -319,20 +317,11 @@ def MatrixSetDiagV3(x: Tensor, diagonal: Tensor, k: Any = 0, *, align: str = "RI
     Args:
         align: the side of the table of diagonals at which those above and those below begin.
     """
-    name = "MatrixSetDiagV3"
-    low, high = _band(name, k, align)
-    if x.ndim < 2:
-        raise ValueError(f"{name} takes matrices, not shape {x.shape}")
-    *lead, rows, columns = x.shape
-    if not -rows < low <= high < columns:
-        raise ValueError(f"{name}: matrices of {rows} by {columns} have no diagonals {low} to {high}")
-    longest = min(rows + min(high, 0), columns - max(low, 0))
-    wanted = (*lead, longest) if low == high else (*lead, high - low + 1, longest)
+    diagonals = _diagonals_of("MatrixSetDiagV3", x, k, align)
+    wanted = (*x.shape[:-2], *diagonals.shape)
     if diagonal.shape != wanted:
-        raise ValueError(f"{name}: diagonals have the shape {wanted} here, not {diagonal.shape}")
-    there, row, at = _table(rows, columns, low, high, align)
-    flat = reshape(diagonal, (*lead, (high - low + 1) * longest))
-    return where(Tensor(there), gather(flat, Tensor(row * longest + at), len(lead)), x)
+        raise ValueError(f"MatrixSetDiagV3: diagonals have the shape {wanted} here, not {diagonal.shape}")
+    return diagonals.spread(diagonal, x)
 
 
 @as_operator
@@ -355,28 +344,24 @@ def FillDiagonal(input_x: Tensor, *, fill_value: float, wrap: bool = False) -> T
 @as_operator
 def UnravelIndex(indices: Any, dims: Any) -> Tensor:
     """The coordinates of flat positions in a shape, one row for each dimension."""
-    sizes = numbers(dims)
-    given = tensor(indices)
+    sizes, given = numbers(dims), tensor(indices)
     if given.ndim > 1 or min(sizes) < 1:
         raise ValueError(f"UnravelIndex: positions of shape {given.shape} and a shape of {sizes} do not fit")
-    total = int(np.prod(sizes))
-    check_bounds(given, total, f"UnravelIndex: there is no position {{}} in a shape of {sizes}", least=0)
-    steps = np.cumprod([1, *sizes[:0:-1]])[::-1]
-    table = Tensor(np.ascontiguousarray(steps).reshape(-1, *[1] * given.ndim), given.dtype)
-    limits = Tensor(np.array(sizes).reshape(-1, *[1] * given.ndim), given.dtype)
-    return (given // table % limits).astype(given.dtype)
+    check_bounds(given, int(np.prod(sizes)), f"UnravelIndex: there is no position {{}} in a shape of {sizes}", least=0)
+    apart, limits = (
+        Tensor(each.reshape(-1, *[1] * given.ndim), given.dtype) for each in (steps(sizes), np.array(sizes))
+    )
+    return (given // apart % limits).astype(given.dtype)
 
 
-def _triangle(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
-    def compute(*, row: int, col: int, offset: int, dtype: Any) -> Tensor:
+def _triangle(name: str, side: str, of: Callable[..., Any]) -> None:
+    def compute(row: int, col: int, offset: int, dtype: Any) -> Tensor:
         ints(name, row=row, col=col, offset=offset)
         if min(row, col) < 0:
             raise ValueError(f"{name}: a matrix of {row} by {col} does not exist")
-        if dtype not in (dtypes.int32, dtypes.int64):
-            raise TypeError(f"{name}: dtype must be int32 or int64, not {dtype}")
+        index_types(name, dtype=dtype)
         return Tensor(np.stack(of(row, offset, col)), dtype)
 
-    side = "lower" if name == "TrilIndices" else "upper"
     compute.__doc__ = f"""The rows and columns of the {side} triangle of a matrix.
 
     Args:
@@ -385,9 +370,8 @@ def _triangle(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
         offset: the diagonal at which the triangle ends.
         dtype: element type.
     """
-    return compute
+    operator_class(name, compute, "row, col, offset=0, dtype=dtypes.int32")
 
 
-_TRIANGLE: Final = "row, col, offset=0, dtype=dtypes.int32"
-TrilIndices = operator_class("TrilIndices", _triangle("TrilIndices", np.tril_indices), _TRIANGLE)
-TriuIndices = operator_class("TriuIndices", _triangle("TriuIndices", np.triu_indices), _TRIANGLE)
+_triangle("TrilIndices", "lower", np.tril_indices)
+_triangle("TriuIndices", "upper", np.triu_indices)

@@ -6,23 +6,27 @@ the values of each matrix begin, where those of each row begin within its matrix
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator
-from weft.ops._checks import bools, tensors
-from weft.ops._rules import numbers
+from weft.core import Tensor, as_operator, operator_class
+from weft.ops._checks import bools
+from weft.ops._rules import known, numbers
 from weft.ops.elementwise import conj
 from weft.ops.gather import gather, scatter_nd
 from weft.ops.joining import concat
 from weft.ops.shape import reshape, swapaxes
 from weft.ops.sparse import taken
-from weft.ops.sparse_operators import INDICES, at, fits, inside, known, of_type, softmax_of, summed, united
+from weft.ops.sparse_operators import COMPLEX, FLOATS, INDICES, at, fits, inside, of_type, softmax_of, summed, united
 
-_COMPLEX: Final = (dtypes.complex64, dtypes.complex128)
-_NUMBERS: Final = (dtypes.float32, dtypes.float64, *_COMPLEX)
+_NUMBERS: Final = (dtypes.float32, dtypes.float64, *COMPLEX)
+#: the five tensors, and what operands that are matrices are called
+_PARTS: Final = ("dense_shape", "batch_pointers", "row_pointers", "col_indices", "values")
+_MATRICES: Final = ("x", "x1", "x2")
 
 
 class _Rows(NamedTuple):
@@ -35,25 +39,58 @@ class _Rows(NamedTuple):
     stacked: bool
     dtype: Any
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes without the number of matrices where there is one."""
+        return self.sizes if self.stacked else self.sizes[1:]
+
     def parts(self) -> tuple[Tensor, ...]:
         """The five tensors, of values by rows."""
         matrices, height, _ = self.sizes
         counts = np.zeros((matrices, height), np.int64)
         np.add.at(counts, tuple(self.places[:, :2].T), 1)
         rows = np.concatenate([np.zeros((matrices, 1), np.int64), np.cumsum(counts, 1)], 1).reshape(-1)
-        begins = np.cumsum([0, *counts.sum(1)])
-        shape = np.array(self.sizes if self.stacked else self.sizes[1:])
-        structure = (shape, begins, rows, self.places[:, 2])
+        structure = (np.array(self.shape), np.cumsum([0, *counts.sum(1)]), rows, self.places[:, 2])
         return (*(Tensor(np.ascontiguousarray(each), self.dtype) for each in structure), self.values)
 
-    def turned(self, conjugated: bool) -> _Rows:
-        """With rows for columns, and conjugated values if said."""
+    def turned(self, transposed: bool, adjoint: bool) -> _Rows:
+        """With rows for columns if either is said, and conjugated values for the latter."""
+        if not (transposed or adjoint):
+            return self
         places = self.places[:, [0, 2, 1]]
         order = np.lexsort(places.T[::-1])
         values = at(self.values, order)
         matrices, height, width = self.sizes
-        made = conj(values) if conjugated and values.is_complex() else values
-        return self._replace(places=places[order], values=made, sizes=(matrices, width, height))
+        turned = self._replace(places=places[order], values=values, sizes=(matrices, width, height))
+        return turned._replace(values=conj(values)) if adjoint else turned
+
+
+def _of_matrices(init: str = "", kinds: Any = _NUMBERS) -> Callable[[Callable[..., Any]], type]:
+    """Declare the operator of a function some of whose operands are sparse matrices: five tensors each in calls.
+
+    Args:
+        init: parameters of the constructor.
+        kinds: element types of values; none for any.
+    """
+
+    def declare(function: Any) -> type:
+        name, code = function.__name__, function.__code__
+        matrices = {each: [f"{each}_{part}" for part in _PARTS] for each in code.co_varnames if each in _MATRICES}
+        operands = code.co_varnames[: code.co_argcount]
+        names = [*itertools.chain(*(matrices.get(each, [each]) for each in operands))]
+
+        def compute(*given: Any, **named: Any) -> Any:
+            everything = dict(zip(names, given, strict=False)) | named
+            if len(given) > len(names) or not everything.keys() >= {*names}:
+                raise TypeError(f"{name} takes {len(names)} operands: {', '.join(names)}")
+            for matrix, parts in matrices.items():
+                everything[matrix] = _rows(name, kinds, *[everything.pop(part) for part in parts])
+            return function(**everything)
+
+        compute.__doc__ = function.__doc__
+        return operator_class(name, compute, init)
+
+    return declare
 
 
 def _rows(name: str, kinds: Any, shape: Any, batches: Any, rows: Any, columns: Any, values: Any) -> _Rows:
@@ -64,9 +101,7 @@ def _rows(name: str, kinds: Any, shape: Any, batches: Any, rows: Any, columns: A
         ValueError: they do not fit.
     """
     of_type(name, INDICES, dense_shape=shape, batch_pointers=batches, row_pointers=rows, col_indices=columns)
-    tensors(name, values=values)
-    if kinds:
-        of_type(name, kinds, values=values)
+    of_type(name, kinds, values=values)
     given = numbers(shape)
     if len(given) not in (2, 3):
         raise ValueError(f"{name}: a matrix or a stack of them is expected, not a shape of {given}")
@@ -92,27 +127,17 @@ def _one_way(name: str, **given: bool) -> None:
         raise ValueError(f"{name}: only one of {' and '.join(given)} may be True")
 
 
-@as_operator
-def CSRSparseMatrixToDense(
-    x_dense_shape: Any, x_batch_pointers: Any, x_row_pointers: Any, x_col_indices: Any, x_values: Any
-) -> Tensor:
+@_of_matrices()
+def CSRSparseMatrixToDense(x: _Rows) -> Tensor:
     """The matrices with their zeros."""
-    x = _rows(
-        "CSRSparseMatrixToDense", _NUMBERS, x_dense_shape, x_batch_pointers, x_row_pointers, x_col_indices, x_values
-    )
-    dense = scatter_nd(Tensor(x.places), x.values, x.sizes)
-    return dense if x.stacked else reshape(dense, x.sizes[1:])
+    return reshape(scatter_nd(Tensor(x.places), x.values, x.sizes), x.shape)
 
 
-@as_operator
-def CSRSparseMatrixToSparseTensor(
-    x_dense_shape: Any, x_batch_pointers: Any, x_row_pointers: Any, x_col_indices: Any, x_values: Any
-) -> Any:
+@_of_matrices()
+def CSRSparseMatrixToSparseTensor(x: _Rows) -> Any:
     """The places of the values, the values and the shape."""
-    name = "CSRSparseMatrixToSparseTensor"
-    x = _rows(name, _NUMBERS, x_dense_shape, x_batch_pointers, x_row_pointers, x_col_indices, x_values)
     places = np.ascontiguousarray(x.places if x.stacked else x.places[:, 1:])
-    return Tensor(places, x.dtype), x.values, x_dense_shape
+    return Tensor(places, x.dtype), x.values, Tensor(np.array(x.shape), x.dtype)
 
 
 @as_operator
@@ -147,69 +172,49 @@ def _of_places(name: str, indices: Any, values: Any, shape: tuple[int, ...]) -> 
     return _Rows(places, values, sizes, stacked, indices.dtype).parts()
 
 
-@as_operator
-def SparseMatrixNNZ(
-    x_dense_shape: Any, x_batch_pointers: Any, x_row_pointers: Any, x_col_indices: Any, x_values: Any
-) -> Tensor:
+@_of_matrices(kinds=())
+def SparseMatrixNNZ(x: _Rows) -> Tensor:
     """How many values each matrix has."""
-    x = _rows("SparseMatrixNNZ", (), x_dense_shape, x_batch_pointers, x_row_pointers, x_col_indices, x_values)
     return Tensor(np.bincount(x.places[:, 0], minlength=x.sizes[0]).astype(np.int32))
 
 
-@as_operator
-def SparseMatrixTranspose(
-    x_dense_shape: Any,
-    x_batch_pointers: Any,
-    x_row_pointers: Any,
-    x_col_indices: Any,
-    x_values: Any,
-    *,
-    conjugate: bool = False,
-) -> Any:
+@_of_matrices("conjugate=False", ())
+def SparseMatrixTranspose(x: _Rows, *, conjugate: bool) -> Any:
     """The matrices with rows for columns.
 
     Args:
         conjugate: whether values are conjugated.
     """
-    name = "SparseMatrixTranspose"
-    bools(name, conjugate=conjugate)
-    x = _rows(name, (), x_dense_shape, x_batch_pointers, x_row_pointers, x_col_indices, x_values)
-    return x.turned(conjugate).parts()
+    bools("SparseMatrixTranspose", conjugate=conjugate)
+    return x.turned(True, conjugate).parts()
 
 
-@as_operator
-def SparseMatrixSoftmax(
-    x_dense_shape: Any, x_batch_pointers: Any, x_row_pointers: Any, x_col_indices: Any, x_values: Any, *, dtype: Any
-) -> Any:
+@_of_matrices("dtype", FLOATS)
+def SparseMatrixSoftmax(x: _Rows, *, dtype: Any) -> Any:
     """The softmax of the values of each row.
 
     Args:
         dtype: the element type of the values.
     """
-    name = "SparseMatrixSoftmax"
-    floats = (dtypes.float16, dtypes.float32, dtypes.float64)
-    if dtype not in floats:
-        raise TypeError(f"{name}: dtype must be a type of floats, not {dtype}")
-    x = _rows(name, floats, x_dense_shape, x_batch_pointers, x_row_pointers, x_col_indices, x_values)
-    values = softmax_of(x.values, x.places[:, :2])
-    return x_dense_shape, x_batch_pointers, x_row_pointers, x_col_indices, values
+    if dtype not in FLOATS:
+        raise TypeError(f"SparseMatrixSoftmax: dtype must be a type of floats, not {dtype}")
+    return x._replace(values=softmax_of(x.values, x.places[:, :2])).parts()
 
 
-@as_operator
+@_of_matrices(
+    "transpose_x1=False, transpose_x2=False, adjoint_x1=False, adjoint_x2=False, transpose_output=False, "
+    "conjugate_output=False"
+)
 def SparseMatrixMatMul(
-    x1_dense_shape: Any,
-    x1_batch_pointers: Any,
-    x1_row_pointers: Any,
-    x1_col_indices: Any,
-    x1_values: Any,
+    x1: _Rows,
     x2_dense: Any,
     *,
-    transpose_x1: bool = False,
-    transpose_x2: bool = False,
-    adjoint_x1: bool = False,
-    adjoint_x2: bool = False,
-    transpose_output: bool = False,
-    conjugate_output: bool = False,
+    transpose_x1: bool,
+    transpose_x2: bool,
+    adjoint_x1: bool,
+    adjoint_x2: bool,
+    transpose_output: bool,
+    conjugate_output: bool,
 ) -> Tensor:
     """The products of sparse matrices and dense ones.
 
@@ -225,78 +230,41 @@ def SparseMatrixMatMul(
     _one_way(name, transpose_x1=transpose_x1, adjoint_x1=adjoint_x1)
     _one_way(name, transpose_x2=transpose_x2, adjoint_x2=adjoint_x2)
     bools(name, transpose_output=transpose_output, conjugate_output=conjugate_output)
-    of_type(name, _NUMBERS, x1_values=x1_values, x2_dense=x2_dense)
-    x = _rows(name, _NUMBERS, x1_dense_shape, x1_batch_pointers, x1_row_pointers, x1_col_indices, x1_values)
-    if transpose_x1 or adjoint_x1:
-        x = x.turned(adjoint_x1)
-    matrices, height, width = x.sizes
-    if x2_dense.ndim != 2 + x.stacked:
-        raise ValueError(
-            f"{name}: a tensor of shape {x2_dense.shape} does not fit a shape of {x1_dense_shape.tolist()}"
-        )
-    dense = x2_dense if x.stacked else reshape(x2_dense, (1, *x2_dense.shape))
+    of_type(name, _NUMBERS, x1_values=x1.values, x2_dense=x2_dense)
+    if x2_dense.ndim != len(x1.shape):
+        raise ValueError(f"{name}: a tensor of shape {x2_dense.shape} does not fit a shape of {x1.shape}")
+    x1 = x1.turned(transpose_x1, adjoint_x1)
+    matrices, height, width = x1.sizes
+    dense = x2_dense if x1.stacked else reshape(x2_dense, (1, *x2_dense.shape))
     if transpose_x2 or adjoint_x2:
-        dense = swapaxes(dense, 1, 2)
-        dense = conj(dense) if adjoint_x2 and dense.is_complex() else dense
+        dense = swapaxes(conj(dense) if adjoint_x2 else dense, 1, 2)
     if dense.shape[:2] != (matrices, width):
         raise ValueError(f"{name}: matrices of {height} by {width} have no product with those of {dense.shape}")
-    number, row, column = x.places.T
+    number, row, column = x1.places.T
     lines = gather(reshape(dense, (matrices * width, dense.shape[2])), Tensor(number * width + column), 0)
-    products = summed(reshape(x.values, (-1, 1)) * lines, number * height + row, matrices * height)
-    found = reshape(products, (matrices, height, dense.shape[2]))
-    if transpose_output:
-        found = swapaxes(found, 1, 2)
-    if conjugate_output and found.is_complex():
-        found = conj(found)
-    return found if x.stacked else reshape(found, found.shape[1:])
+    products = summed(reshape(x1.values, (-1, 1)) * lines, number * height + row, matrices * height)
+    found = reshape(products, (*x1.shape[:-1], dense.shape[2]))
+    found = swapaxes(found, -2, -1) if transpose_output else found
+    return conj(found) if conjugate_output else found
 
 
-@as_operator
-def SparseMatrixAdd(
-    x1_dense_shape: Any,
-    x1_batch_pointers: Any,
-    x1_row_pointers: Any,
-    x1_col_indices: Any,
-    x1_values: Any,
-    x2_dense_shape: Any,
-    x2_batch_pointers: Any,
-    x2_row_pointers: Any,
-    x2_col_indices: Any,
-    x2_values: Any,
-    alpha: Any,
-    beta: Any,
-) -> Any:
+@_of_matrices()
+def SparseMatrixAdd(x1: _Rows, x2: _Rows, alpha: Any, beta: Any) -> Any:
     """`alpha` times matrices plus `beta` times others, by rows."""
     name = "SparseMatrixAdd"
-    of_type(name, _NUMBERS, x1_values=x1_values, x2_values=x2_values, alpha=alpha, beta=beta)
-    a = _rows(name, _NUMBERS, x1_dense_shape, x1_batch_pointers, x1_row_pointers, x1_col_indices, x1_values)
-    b = _rows(name, _NUMBERS, x2_dense_shape, x2_batch_pointers, x2_row_pointers, x2_col_indices, x2_values)
-    if a.sizes != b.sizes:
-        raise ValueError(f"{name}: the shapes {a.sizes} and {b.sizes} differ")
+    of_type(name, _NUMBERS, x1_values=x1.values, x2_values=x2.values, alpha=alpha, beta=beta)
+    if x1.sizes != x2.sizes:
+        raise ValueError(f"{name}: the shapes {x1.sizes} and {x2.sizes} differ")
     if alpha.size != 1 or beta.size != 1:
         raise ValueError(f"{name}: alpha and beta must be numbers, not of shapes {alpha.shape} and {beta.shape}")
-    places, (one, other) = united(a.places, b.places)
-    both = concat((alpha.reshape(1) * a.values, beta.reshape(1) * b.values), 0)
-    return a._replace(places=places, values=summed(both, np.concatenate([one, other]), len(places))).parts()
+    places, chosen = united(x1.places, x2.places)
+    both = concat((alpha.reshape(1) * x1.values, beta.reshape(1) * x2.values), 0)
+    return x1._replace(places=places, values=summed(both, np.concatenate(chosen), len(places))).parts()
 
 
-@as_operator
+@_of_matrices("transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False")
 def SparseMatrixSparseMatMul(
-    x1_dense_shape: Any,
-    x1_batch_pointers: Any,
-    x1_row_pointers: Any,
-    x1_col_indices: Any,
-    x1_values: Any,
-    x2_dense_shape: Any,
-    x2_batch_pointers: Any,
-    x2_row_pointers: Any,
-    x2_col_indices: Any,
-    x2_values: Any,
-    *,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    adjoint_a: bool = False,
-    adjoint_b: bool = False,
+    x1: _Rows, x2: _Rows, *, transpose_a: bool, transpose_b: bool, adjoint_a: bool, adjoint_b: bool
 ) -> Any:
     """The products of sparse matrices, by rows.
 
@@ -309,13 +277,8 @@ def SparseMatrixSparseMatMul(
     name = "SparseMatrixSparseMatMul"
     _one_way(name, transpose_a=transpose_a, adjoint_a=adjoint_a)
     _one_way(name, transpose_b=transpose_b, adjoint_b=adjoint_b)
-    of_type(name, _NUMBERS, x1_values=x1_values, x2_values=x2_values)
-    a = _rows(name, _NUMBERS, x1_dense_shape, x1_batch_pointers, x1_row_pointers, x1_col_indices, x1_values)
-    b = _rows(name, _NUMBERS, x2_dense_shape, x2_batch_pointers, x2_row_pointers, x2_col_indices, x2_values)
-    if transpose_a or adjoint_a:
-        a = a.turned(adjoint_a)
-    if transpose_b or adjoint_b:
-        b = b.turned(adjoint_b)
+    of_type(name, _NUMBERS, x1_values=x1.values, x2_values=x2.values)
+    a, b = x1.turned(transpose_a, adjoint_a), x2.turned(transpose_b, adjoint_b)
     matrices, height, width = a.sizes
     if b.sizes[:2] != (matrices, width):
         raise ValueError(f"{name}: matrices of {height} by {width} have no product with those of {b.sizes[1:]}")

@@ -6,6 +6,7 @@ known before a graph runs.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ import numpy as np
 from weft import dtypes
 from weft.core import Tensor, as_operator, check_bounds, operator_class
 from weft.ops._checks import bools, ints, lists, tensors
-from weft.ops._rules import numbers
+from weft.ops._rules import known, numbers
 from weft.ops.create import full, zeros
 from weft.ops.elementwise import exp
 from weft.ops.gather import gather, unsorted_segment_max, unsorted_segment_sum
@@ -33,22 +34,18 @@ INTEGERS: Final = (
 )  # fmt: skip
 _EXACT: Final = (*INTEGERS, dtypes.float32, dtypes.float64)
 REALS: Final = (*FLOATS, *INTEGERS, dtypes.bfloat16)
+COMPLEX: Final = (dtypes.complex64, dtypes.complex128)
 
 
 def of_type(name: str, kinds: Sequence[Any], /, **given: Any) -> None:
-    """Refuse what is no tensor, tensors of other element types, and such of several."""
+    """Refuse what is no tensor, tensors of other element types where some are named, and such of several."""
     tensors(name, **given)
     first = next(iter(given.values())).dtype
     for what, value in given.items():
-        if value.dtype not in kinds:
+        if kinds and value.dtype not in kinds:
             raise TypeError(f"{name}: {what} must be of {', '.join(map(str, kinds))}, not {value.dtype}")
         if value.dtype is not first:
             raise TypeError(f"{name}: {', '.join(given)} must be of one type, not {first} and {value.dtype}")
-
-
-def known(name: str, given: Tensor) -> np.ndarray[Any, Any]:
-    """The elements of a tensor on which the size of a result depends."""
-    return np.asarray(given.concrete(f"{name} (the size of its result)"))
 
 
 def inside(name: str, indices: Any, sizes: int | tuple[int, ...]) -> None:
@@ -69,12 +66,17 @@ def fits(name: str, indices: Any, values: Any, shape: Any, kinds: Sequence[Any] 
     of_type(name, kinds, indices=indices, shape=shape)
     tensors(name, values=values)
     sizes = numbers(shape)
+    one_each(name, indices, values, sizes)
+    inside(name, indices, sizes)
+    return sizes
+
+
+def one_each(name: str, indices: Any, values: Any, sizes: tuple[int, ...]) -> None:
+    """Refuse places (n, dimensions) and values (n,) that do not fit each other."""
     if values.ndim != 1 or indices.shape != (values.shape[0], len(sizes)):
         raise ValueError(
             f"{name}: places of shape {indices.shape} and values of shape {values.shape} do not fit a shape of {sizes}"
         )
-    inside(name, indices, sizes)
-    return sizes
 
 
 def at(values: Tensor, order: np.ndarray[Any, Any]) -> Tensor:
@@ -96,11 +98,11 @@ def summed(values: Tensor, positions: np.ndarray[Any, Any], count: int) -> Tenso
 # -- with dense tensors ------------------------------------------------------------------------------------------------
 
 
-def _cwise(word: str, operation: Callable[..., Any], what: str) -> type:
+def _cwise(word: str, operation: Callable[..., Any], what: str) -> None:
     name = f"SparseDenseCwise{word}"
 
     def compute(x1_indices: Any, x1_values: Any, x1_shape: Any, x2: Any) -> Tensor:
-        of_type(name, (*REALS, dtypes.complex64, dtypes.complex128), x1_values=x1_values, x2=x2)
+        of_type(name, (*REALS, *COMPLEX), x1_values=x1_values, x2=x2)
         shape = fits(name, x1_indices, x1_values, x1_shape)
         wrong = [n for n, size in zip(x2.shape[::-1], shape[::-1], strict=False) if n not in (1, size)]
         if x2.ndim > len(shape) or wrong:
@@ -108,12 +110,12 @@ def _cwise(word: str, operation: Callable[..., Any], what: str) -> type:
         return operation(x1_values, taken(x1_indices, x2.broadcast_to(shape)))
 
     compute.__doc__ = f"The values of a sparse tensor {what} those of a dense one at their places."
-    return operator_class(name, compute)
+    operator_class(name, compute)
 
 
-SparseDenseCwiseAdd = _cwise("Add", add, "plus")
-SparseDenseCwiseMul = _cwise("Mul", mul, "times")
-SparseDenseCwiseDiv = _cwise("Div", typed_div, "divided by")
+_cwise("Add", add, "plus")
+_cwise("Mul", mul, "times")
+_cwise("Div", typed_div, "divided by")
 
 
 @as_operator
@@ -142,9 +144,7 @@ def SparseToDenseV2(
     name = "SparseToDenseV2"
     bools(name, validate_indices=validate_indices)
     of_type(name, INDICES, indices=indices, output_shape=output_shape)
-    tensors(name, values=values, default_value=default_value)
-    if values.dtype is not default_value.dtype:
-        raise TypeError(f"{name}: values of {values.dtype} with another one of {default_value.dtype}")
+    of_type(name, (), values=values, default_value=default_value)
     shape = numbers(output_shape)
     places = known(name, indices)
     places = places.reshape(-1, len(shape)) if places.ndim < 2 else places
@@ -167,7 +167,7 @@ def SparseToDenseV2(
 # -- of one sparse tensor ----------------------------------------------------------------------------------------------
 
 
-def _order(places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def order_of(places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Where the places are that come first, second..."""
     return np.lexsort(places.T[::-1])
 
@@ -177,7 +177,7 @@ def SparseReorder(indices: Any, values: Any, shape: Any) -> Any:
     """Places in order, and their values."""
     fits("SparseReorder", indices, values, shape)
     places = known("SparseReorder", indices)
-    order = _order(places)
+    order = order_of(places)
     return Tensor(places[order]), at(values, order)
 
 
@@ -212,7 +212,7 @@ def SparseSoftmax(indices: Any, values: Any, shape: Any) -> Tensor:
     if len(fits(name, indices, values, shape)) < 2:
         raise ValueError(f"{name}: a sparse tensor must have 2 dimensions at least, not {shape.size}")
     places = known(name, indices)
-    order = _order(places)
+    order = order_of(places)
     return softmax_of(at(values, order), places[order, :-1])
 
 
@@ -244,15 +244,14 @@ def SparseSplit(split_dim: Any, indices: Any, values: Any, shape: Any, *, num_sp
     least, rest = divmod(sizes[axis], num_split)
     ends = np.cumsum([least + (part < rest) for part in range(num_split)])
     parts = np.searchsorted(ends, places[:, axis], side="right")
-    found: tuple[list[Any], ...] = [], [], []
+    found = []
     for part, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
         (kept,) = np.nonzero(parts == part)
         moved, size = places[kept], np.array(sizes, np.int64)
         moved[:, axis] -= begin
         size[axis] = end - begin
-        for each, one in zip(found, (Tensor(moved), at(values, kept), Tensor(size)), strict=True):
-            each.append(one)
-    return tuple(found[0] + found[1] + found[2])
+        found.append((Tensor(moved), at(values, kept), Tensor(size)))
+    return tuple(itertools.chain(*zip(*found, strict=True)))
 
 
 @as_operator
@@ -262,9 +261,7 @@ def SparseFillEmptyRows(indices: Any, values: Any, dense_shape: Any, default_val
     The places and the values by rows, which rows had none, and for each value that was given, where it is.
     """
     name = "SparseFillEmptyRows"
-    tensors(name, values=values, default_value=default_value)
-    if values.dtype is not default_value.dtype:
-        raise TypeError(f"{name}: values of {values.dtype} with another one of {default_value.dtype}")
+    of_type(name, (), values=values, default_value=default_value)
     sizes = fits(name, indices, values, dense_shape)
     if len(sizes) != 2 or default_value.ndim:
         raise ValueError(f"{name}: a matrix and a number are expected, not {sizes} and shape {default_value.shape}")
@@ -281,10 +278,20 @@ def SparseFillEmptyRows(indices: Any, values: Any, dense_shape: Any, default_val
 # -- of several sparse tensors -----------------------------------------------------------------------------------------
 
 
-def _same_shapes(name: str, x1: tuple[Any, ...], x2: tuple[Any, ...]) -> None:
-    first, second = fits(name, *x1), fits(name, *x2)
+def _both(name: str, kinds: Sequence[Any], *parts: Any) -> tuple[np.ndarray[Any, Any], list[Any], list[Tensor]]:
+    """Two sparse tensors, given by places, values and shape each, at the places of either.
+
+    Returns:
+        tuple: these places, which of them are those of each tensor, and the values of each; what a tensor lacks is 0.
+    """
+    x1_indices, x1_values, x1_shape, x2_indices, x2_values, x2_shape = parts
+    of_type(name, kinds, x1_values=x1_values, x2_values=x2_values)
+    first, second = fits(name, x1_indices, x1_values, x1_shape), fits(name, x2_indices, x2_values, x2_shape)
     if first != second:
         raise ValueError(f"{name}: the shapes {first} and {second} differ")
+    places, chosen = united(known(name, x1_indices), known(name, x2_indices))
+    given = zip((x1_values, x2_values), chosen, strict=True)
+    return places, chosen, [summed(values, positions, len(places)) for values, positions in given]
 
 
 @as_operator
@@ -293,40 +300,36 @@ def SparseAdd(
 ) -> Any:
     """The sum of sparse tensors: places, values and shape; sums of two values below `thresh` are left out."""
     name = "SparseAdd"
-    of_type(name, (*REALS, dtypes.complex64, dtypes.complex128), x1_values=x1_values, x2_values=x2_values)
+    given = (x1_indices, x1_values, x1_shape, x2_indices, x2_values, x2_shape)
+    places, chosen, (one, other) = _both(name, (*REALS, *COMPLEX), *given)
     tensors(name, thresh=thresh)
     if not x1_values.is_complex() and thresh.dtype is not x1_values.dtype:
         raise TypeError(f"{name}: values of {x1_values.dtype} with a thresh of {thresh.dtype}")
     if thresh.ndim:
         raise ValueError(f"{name}: thresh must be a number, not of shape {thresh.shape}")
-    _same_shapes(name, (x1_indices, x1_values, x1_shape), (x2_indices, x2_values, x2_shape))
-    places, (one, other) = united(known(name, x1_indices), known(name, x2_indices))
-    total = summed(x1_values, one, len(places)) + summed(x2_values, other, len(places))
+    total = one + other
     least = known(name, thresh)
     if least > 0:
         small = np.abs(known(name, total)) < least
-        small[np.setxor1d(one, other)] = False
+        small[np.setxor1d(*chosen)] = False
         (kept,) = np.nonzero(~small)
         places, total = places[kept], at(total, kept)
     return Tensor(places), total, x1_shape
 
 
-def _extreme(word: str, operation: Callable[..., Any], what: str) -> type:
+def _extreme(word: str, operation: Callable[..., Any], what: str) -> None:
     name = f"SparseSparse{word}"
 
     def compute(x1_indices: Any, x1_values: Any, x1_shape: Any, x2_indices: Any, x2_values: Any, x2_shape: Any) -> Any:
-        of_type(name, REALS, x1_values=x1_values, x2_values=x2_values)
-        _same_shapes(name, (x1_indices, x1_values, x1_shape), (x2_indices, x2_values, x2_shape))
-        places, (one, other) = united(known(name, x1_indices), known(name, x2_indices))
-        count = len(places)
-        return Tensor(places), operation(summed(x1_values, one, count), summed(x2_values, other, count))
+        places, _, values = _both(name, REALS, x1_indices, x1_values, x1_shape, x2_indices, x2_values, x2_shape)
+        return Tensor(places), operation(*values)
 
     compute.__doc__ = f"The {what} of two sparse tensors at the places of either; what a tensor lacks is 0."
-    return operator_class(name, compute)
+    operator_class(name, compute)
 
 
-SparseSparseMaximum = _extreme("Maximum", maximum, "larger")
-SparseSparseMinimum = _extreme("Minimum", minimum, "smaller")
+_extreme("Maximum", maximum, "larger")
+_extreme("Minimum", minimum, "smaller")
 
 
 @as_operator
@@ -343,7 +346,7 @@ def SparseConcat(sp_input_indices: Any, sp_input_values: Any, sp_input_shape: An
     count = len(sp_input_indices)
     if count < 2 or len(sp_input_values) != count or len(sp_input_shape) != count:
         raise ValueError(f"{name}: at least two tensors are expected, with places, values and a shape each")
-    of_type(name, dtypes_of(sp_input_values), **{f"values{i}": each for i, each in enumerate(sp_input_values)})
+    of_type(name, (), **{f"values{i}": each for i, each in enumerate(sp_input_values)})
     parts = list(zip(sp_input_indices, sp_input_values, sp_input_shape, strict=True))
     shapes = np.array([fits(name, *part) for part in parts if part[2].size == sp_input_shape[0].size], np.int64)
     rank = shapes.shape[1]
@@ -356,15 +359,10 @@ def SparseConcat(sp_input_indices: Any, sp_input_values: Any, sp_input_shape: An
     for each, begin in zip(moved, np.cumsum([0, *shapes[:-1, axis]]), strict=True):
         each[:, axis] += begin
     places = np.concatenate(moved)
-    order = _order(places)
+    order = order_of(places)
     size = shapes[0].copy()
     size[axis] = shapes[:, axis].sum()
     return Tensor(places[order]), at(concat(tuple(sp_input_values), 0), order), Tensor(size)
-
-
-def dtypes_of(values: Sequence[Any]) -> tuple[Any, ...]:
-    """The element types of tensors."""
-    return tuple(each.dtype for each in values if isinstance(each, Tensor))
 
 
 @as_operator

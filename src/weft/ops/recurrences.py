@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 from weft.core import Tensor, as_operator
-from weft.ops._checks import bools, one_of, positive_ints
+from weft.ops._checks import bools, one_of, only, positive_ints
 from weft.ops.activation import sigmoid, tanh
 from weft.ops.create import zeros
-from weft.ops.dropout import dropout
+from weft.ops.dropout import dropout as drop
 from weft.ops.index import getitem
 from weft.ops.joining import concat, split, stack
 from weft.ops.matmul import matmul
@@ -36,8 +37,7 @@ def LSTM(
     """
     positive_ints("LSTM", input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
     bools("LSTM", has_bias=has_bias, bidirectional=bidirectional)
-    if proj_size:
-        raise ValueError(f"LSTM: proj_size must be 0, not {proj_size}")
+    only("LSTM", 0, proj_size=proj_size)
     if not 0 <= dropout <= 1:
         raise ValueError(f"LSTM: dropout must be from 0 to 1, not {dropout}")
     if input.ndim != 3 or input.shape[2] != input_size:
@@ -47,7 +47,7 @@ def LSTM(
 
     def taken(*shape: int) -> Any:
         nonlocal at
-        size = shape[0] if len(shape) == 1 else shape[0] * shape[1]
+        size = math.prod(shape)
         at += size
         if at > flat.shape[0]:
             raise ValueError(f"LSTM: {flat.shape[0]} weights are too few")
@@ -68,19 +68,21 @@ def LSTM(
             cs.append(cell)
         x = outputs[0] if directions == 1 else concat(outputs, 2)
         if dropout and layer + 1 < num_layers:
-            x = _dropped(x, dropout)
+            x = drop(x, dropout)
     return x, stack(hs), stack(cs), zeros((1,), input.dtype), zeros((1,), input.dtype)
 
 
-def _dropped(x: Tensor, probability: float) -> Tensor:
-    return dropout(x, probability)
+#: the one value that is supported of each setting
+_SUPPORTED: Final = {
+    "direction": "UNIDIRECTIONAL", "cell_depth": 1, "keep_prob": 1.0, "num_proj": 0, "time_major": True,
+    "activation": "tanh", "seq_length": None,
+}  # fmt: skip
 
 
-def _only(name: str, **given: Any) -> None:
-    """Settings have the one value that the operator supports."""
-    for what, (value, wanted) in given.items():
-        if value != wanted:
-            raise ValueError(f"{name}: {what} must be {wanted!r}, not {value!r}")
+def _check_settings(name: str, *given: Any) -> None:
+    """Refuse settings that are not supported, given in the order of `_SUPPORTED`."""
+    for (what, wanted), value in zip(_SUPPORTED.items(), given, strict=True):
+        only(name, wanted, **{what: value})
 
 
 def _initial(state: Any, like: Tensor, size: int) -> Tensor:
@@ -88,10 +90,6 @@ def _initial(state: Any, like: Tensor, size: int) -> Tensor:
     if state is None:
         return zeros((like.shape[1], size), like.dtype)
     return reshape(state, (like.shape[1], size))
-
-
-def _clipped(x: Tensor, bound: float) -> Tensor:
-    return x.clip(-bound, bound) if bound > 0 else x
 
 
 @as_operator
@@ -118,12 +116,10 @@ def DynamicRNN(
         is_training: accepted.
     """
     name = "DynamicRNN"
-    _only(
-        name, cell_type=(cell_type, "LSTM"), direction=(direction, "UNIDIRECTIONAL"), cell_depth=(cell_depth, 1),
-        use_peephole=(use_peephole, False), keep_prob=(keep_prob, 1.0), num_proj=(num_proj, 0),
-        time_major=(time_major, True), activation=(activation, "tanh"), seq_length=(seq_length, None),
-    )  # fmt: skip
     del is_training
+    only(name, "LSTM", cell_type=cell_type)
+    only(name, False, use_peephole=use_peephole)
+    _check_settings(name, direction, cell_depth, keep_prob, num_proj, time_major, activation, seq_length)
     if x.ndim != 3 or w.ndim != 2 or w.shape[1] % 4 or w.shape[0] != x.shape[2] + w.shape[1] // 4:
         raise ValueError(f"{name}: weights of shape {w.shape} do not fit an input of shape {x.shape}")
     if b.shape != (w.shape[1],):
@@ -135,7 +131,8 @@ def DynamicRNN(
         gates = matmul(concat((getitem(x, time), h), 1), w).astype(b.dtype) + b
         i, j, f, o = split(gates, size, 1)
         i, j, f, o = sigmoid(i), tanh(j), sigmoid(f + forget_bias), sigmoid(o)
-        c = _clipped(f * c + i * j, cell_clip)
+        c = f * c + i * j
+        c = c.clip(-cell_clip, cell_clip) if cell_clip > 0 else c
         squashed = tanh(c)
         out = o * squashed
         h = out.astype(x.dtype)
@@ -166,12 +163,8 @@ def DynamicGRUV2(
         is_training: accepted.
     """
     name = "DynamicGRUV2"
-    _only(
-        name, direction=(direction, "UNIDIRECTIONAL"), cell_depth=(cell_depth, 1), keep_prob=(keep_prob, 1.0),
-        num_proj=(num_proj, 0), time_major=(time_major, True), activation=(activation, "tanh"),
-        seq_length=(seq_length, None),
-    )  # fmt: skip
     del is_training, cell_clip
+    _check_settings(name, direction, cell_depth, keep_prob, num_proj, time_major, activation, seq_length)
     one_of(name, ("rzh", "zrh"), gate_order=gate_order)
     size = weight_hidden.shape[0]
     if x.ndim != 3 or weight_hidden.shape[1] != 3 * size or weight_input.shape != (x.shape[2], 3 * size):
@@ -191,12 +184,8 @@ def DynamicGRUV2(
         parts = split(given if bias_input is None else given + bias_input.astype(dtype), size, 1)
         first, second = (sigmoid(parts[at] + matmul(h, w_hidden[at]) + b_hidden[at]) for at in (0, 1))
         reset, update = (first, second) if reset_at == 0 else (second, first)
-        if reset_after:
-            hidden = matmul(h, w_hidden[2]) + b_hidden[2]
-            new = tanh(parts[2] + reset * hidden)
-        else:
-            hidden = matmul(reset * h, w_hidden[2]) + b_hidden[2]
-            new = tanh(parts[2] + hidden)
+        hidden = matmul(h if reset_after else reset * h, w_hidden[2]) + b_hidden[2]
+        new = tanh(parts[2] + (reset * hidden if reset_after else hidden))
         h = (1 - update) * new + update * h
         steps.append((h, h, update, reset, new, hidden))
     return tuple(stack(each) for each in zip(*steps, strict=True))

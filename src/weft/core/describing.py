@@ -107,9 +107,13 @@ def described(*, returns: str = "", raises: str = "", **known: str) -> Callable[
         indent = _indent_in(function)
         deeper = f"\n{indent}    "
         count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+        names = code.co_varnames[:count]
+        if code.co_flags & 4:  # any number of arguments stands before those by name only
+            first, at = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+            names = (*names[:first], names[at], *names[first:at], *names[at + 1 :])
         function.__doc__ = completed(
             function.__doc__ or "",
-            code.co_varnames[:count],
+            names,
             {name: f"{deeper[1:]}{name}: {text}" for name, text in known.items()},
             {
                 "Returns:": f"{indent}Returns:{deeper}{returns}" if returns else "",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, operator_class
+from weft.core import Tensor, as_operator, described, operator_class
 from weft.ops._checks import bools, ints, lists, positive_ints, reals
 from weft.ops._rules import numbers
 from weft.ops.create import full, ones, ones_like
@@ -32,26 +32,20 @@ def _seed(seed: Any, seed2: Any) -> int | None:
     return seed * 0x10001 + seed2 or None
 
 
-@as_operator
-def RandomGamma(shape: Any, alpha: Tensor, *, seed: int = 0, seed2: int = 0) -> Tensor:
-    """Numbers of gamma distributions with rate 1.
+_SEEDED: Final = described(seed="picks a stream of its own.", seed2="the same.", dtype="element type.")
 
-    Args:
-        seed: picks a stream of its own.
-        seed2: the same.
-    """
+
+@as_operator
+@_SEEDED
+def RandomGamma(shape: Any, alpha: Tensor, *, seed: int = 0, seed2: int = 0) -> Tensor:
+    """Numbers of gamma distributions with rate 1."""
     return random_gamma(shape, alpha, _seed(seed, seed2))
 
 
 @as_operator
+@_SEEDED
 def RandomPoisson(shape: Any, rate: Tensor, *, seed: int = 0, seed2: int = 0, dtype: Any = dtypes.int64) -> Tensor:
-    """Numbers of Poisson distributions.
-
-    Args:
-        seed: picks a stream of its own.
-        seed2: the same.
-        dtype: element type.
-    """
+    """Numbers of Poisson distributions."""
     return random_poisson(shape, rate, _seed(seed, seed2), dtype)
 
 
@@ -73,13 +67,12 @@ def Randperm(n: Any, *, max_length: int = 1, pad: int = -1, dtype: Any = dtypes.
 
 
 @as_operator
+@_SEEDED
 def RandpermV2(n: Any, *, seed: int = 0, offset: int = 0, dtype: Any = dtypes.int64) -> Tensor:
     """The numbers below `n` in random order.
 
     Args:
-        seed: picks a stream of its own.
         offset: accepted.
-        dtype: element type.
     """
     return randperm(n, seed, offset, dtype)
 
@@ -104,12 +97,9 @@ def MultinomialWithReplacement(
 
 
 @as_operator
+@_SEEDED
 def NonDeterministicInts(shape: Any, *, dtype: Any = dtypes.int64) -> Tensor:
-    """Integers that no seed determines, of all that there are.
-
-    Args:
-        dtype: element type.
-    """
+    """Integers that no seed determines, of all that there are."""
     if dtype not in (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64):
         raise TypeError(f"NonDeterministicInts: dtype must be one of integers of 32 or 64 bits, not {dtype}")
     wide = np.iinfo(np.int64)
@@ -117,24 +107,20 @@ def NonDeterministicInts(shape: Any, *, dtype: Any = dtypes.int64) -> Tensor:
 
 
 @as_operator
+@_SEEDED
 def ParameterizedTruncatedNormal(
     shape: Any, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor, *, seed: int = 0, seed2: int = 0
 ) -> Tensor:
-    """Numbers of normal distributions between bounds; the first dimension is that of the distributions.
-
-    Args:
-        seed: picks a stream of its own.
-        seed2: the same.
-    """
+    """Numbers of normal distributions between bounds; the first dimension is that of the distributions."""
     size = numbers(shape)
     if len(size) < 1:
         raise ValueError("ParameterizedTruncatedNormal: a shape has at least 1 dimension")
     rows = (-1, *[1] * (len(size) - 1))
     middle, spread, low, high = (reshape(each, rows) for each in (mean, stdevs, min, max))
-    root = math.sqrt(2)
-    bottom, top = (erf((bound - middle) / (spread * root)) for bound in (low, high))
+    width = spread * math.sqrt(2)
+    bottom, top = (erf((bound - middle) / width) for bound in (low, high))
     drawn = rand(size, dtype=mean.dtype if mean.dtype.itemsize >= 4 else dtypes.float32, seed=_seed(seed, seed2))
-    found = middle + spread * root * erfinv(bottom + drawn * (top - bottom))
+    found = middle + width * erfinv(bottom + drawn * (top - bottom))
     return found.maximum(low).minimum(high).astype(mean.dtype)
 
 
@@ -214,7 +200,17 @@ def _candidates(
     return sampled, *expected
 
 
+_CANDIDATES: Final = described(
+    num_true="classes of each example.",
+    num_sampled="how many are drawn.",
+    unique="whether each is drawn once.",
+    range_max="the number of classes.",
+    seed="picks a stream of its own.",
+)
+
+
 @as_operator
+@_CANDIDATES
 def UniformCandidateSampler(
     true_classes: Tensor, *, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0,
     remove_accidental_hits: bool = False,
@@ -222,40 +218,25 @@ def UniformCandidateSampler(
     """Classes drawn at random, and how often those of the examples and the drawn ones are expected.
 
     Args:
-        num_true: classes of each example.
-        num_sampled: how many are drawn.
-        unique: whether each is drawn once.
-        range_max: the number of classes.
-        seed: picks a stream of its own.
         remove_accidental_hits: accepted; see `ComputeAccidentalHits`.
     """
-    del remove_accidental_hits
-    given = (true_classes, num_true, num_sampled, unique, range_max, seed)
-    return _candidates("UniformCandidateSampler", "uniform", *given)
+    return _candidates(
+        "UniformCandidateSampler", "uniform", true_classes, num_true, num_sampled, unique, range_max, seed
+    )
 
 
 @as_operator
+@_CANDIDATES
 def LogUniformCandidateSampler(
-    true_classes: Tensor,
-    *,
-    num_true: int = 1,
-    num_sampled: int = 5,
-    unique: bool = True,
-    range_max: int = 5,
+    true_classes: Tensor, *, num_true: int = 1, num_sampled: int = 5, unique: bool = True, range_max: int = 5,
     seed: int = 0,
-) -> Any:
+) -> Any:  # fmt: skip
     """Classes drawn at random, the first ones more often, and how often those of the examples and the drawn ones are
     expected.
-
-    Args:
-        num_true: classes of each example.
-        num_sampled: how many are drawn.
-        unique: whether each is drawn once.
-        range_max: the number of classes.
-        seed: picks a stream of its own.
     """
-    given = (true_classes, num_true, num_sampled, unique, range_max, seed)
-    return _candidates("LogUniformCandidateSampler", "log uniform", *given)
+    return _candidates(
+        "LogUniformCandidateSampler", "log uniform", true_classes, num_true, num_sampled, unique, range_max, seed
+    )
 
 
 @as_operator
@@ -269,11 +250,11 @@ def ComputeAccidentalHits(true_classes: Tensor, sampled_candidates: Tensor, *, n
     ints(name, num_true=num_true)
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true or sampled_candidates.ndim != 1:
         raise ValueError(f"{name}: shapes {true_classes.shape} and {sampled_candidates.shape} do not fit")
-    for each in (true_classes, sampled_candidates):
+    given = (true_classes, sampled_candidates)
+    for each in given:
         if each.dtype.category != 1:
             raise TypeError(f"{name}: classes are integers, not {each.dtype}")
-    own, drawn = (np.asarray(each.concrete(f"{name} (the size of its result)")) for each in
-                  (true_classes, sampled_candidates))  # fmt: skip
+    own, drawn = (np.asarray(each.concrete(f"{name} (the size of its result)")) for each in given)
     rows, _, places = np.nonzero(own[:, :, None] == drawn[None, None, :])
     weights = np.full(rows.shape, np.finfo(np.float32).min, np.float32)
     return Tensor(rows.astype(np.int32)), Tensor(places.astype(np.int64)), Tensor(weights)
@@ -282,22 +263,23 @@ def ComputeAccidentalHits(true_classes: Tensor, sampled_candidates: Tensor, *, n
 # -- dropout -----------------------------------------------------------------------------------------------------------
 
 
-def _channel_dropout(name: str, rank: int, drop: Any) -> Any:
+def _channel_dropout(rank: int, drop: Any) -> Any:
+    """Declare the operator class of a dropout of channels of a number of dimensions."""
+    name = f"Dropout{rank}D"
+
     def compute(x: Tensor, *, keep_prob: float) -> Any:
         reals(name, keep_prob=keep_prob)
         if not 0 <= keep_prob <= 1 or x.ndim != rank + 2:
             raise ValueError(f"{name}: keep_prob is {keep_prob}, and the shape {x.shape}")
         kept = drop(ones((*x.shape[:2], *[1] * rank), dtypes.float32), 1 - float(keep_prob))
-        mask = (kept != 0).broadcast_to(x.shape)
-        return (x * kept.astype(x.dtype)), mask
+        return x * kept.astype(x.dtype), (kept != 0).broadcast_to(x.shape)
 
     compute.__doc__ = """Zero whole channels at random, and which elements are left.
 
     Args:
         keep_prob: the probability that a channel stays; the others are divided by it.
     """
-    return compute
+    return operator_class(name, compute, "keep_prob=0.5")
 
 
-Dropout2D = operator_class("Dropout2D", _channel_dropout("Dropout2D", 2, dropout2d), "keep_prob=0.5")
-Dropout3D = operator_class("Dropout3D", _channel_dropout("Dropout3D", 3, dropout3d), "keep_prob=0.5")
+Dropout2D, Dropout3D = _channel_dropout(2, dropout2d), _channel_dropout(3, dropout3d)

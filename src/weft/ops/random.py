@@ -20,7 +20,7 @@ import numpy as np
 
 from weft import dtypes
 from weft._jax_compat import to_device
-from weft.core import RANDOM, Primitive, Tensor, apply, as_operator, op, operator_class, shows, told, wrap
+from weft.core import RANDOM, Primitive, Tensor, apply, as_operator, described, op, operator_class, shows, told, wrap
 from weft.core import trace as trace_module
 from weft.core.threads import in_turn
 from weft.ops._rules import flat_numbers, numbers, tensor
@@ -51,9 +51,9 @@ _seed = _Seed()
 _unseeded = itertools.count()
 
 
-def _state_of(seed: int) -> Tensor:
+def seed_words(seed: int) -> Any:
     """The state at the beginning of a stream: [seed, count]."""
-    return wrap(to_device(np.asarray([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF], np.uint32)))
+    return np.asarray([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF], np.uint32)
 
 
 @cache
@@ -61,7 +61,7 @@ def random_state() -> Tensor:
     """The handle of the stream's state, a threefry key: the seed, and how many keys were drawn."""
     common = processes().seed
     drawn = int.from_bytes(os.urandom(4), "little") if common is None else common
-    return _state_of(drawn)  # made on first use: importing touches no device
+    return wrap(to_device(seed_words(drawn)))  # made on first use: importing touches no device
 
 
 def set_seed(seed: int) -> None:
@@ -88,7 +88,7 @@ def set_seed(seed: int) -> None:
     _seed.value = int(seed)
     _seed.generator = np.random.default_rng(_seed.value)
     np.random.seed(_seed.value & 0xFFFFFFFF)
-    random_state().rebind(current_value(Tensor(np.asarray([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF], np.uint32))))
+    random_state().rebind(current_value(Tensor(seed_words(seed))))
 
 
 def get_seed() -> int | None:
@@ -186,9 +186,8 @@ _truncated = _drawn(
 @_random("UniformInt")
 def _integers(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniform integers, the upper bound not included."""
-    return jax.random.randint(key, shape, low.astype(jnp.int64), high.astype(jnp.int64), jnp.int64).astype(
-        dtype.np_dtype
-    )
+    low, high = low.astype(jnp.int64), high.astype(jnp.int64)
+    return jax.random.randint(key, shape, low, high, jnp.int64).astype(dtype.np_dtype)
 
 
 @_random("Bernoulli")
@@ -242,17 +241,18 @@ def _continuous(draw: Any, shape: tuple[int, ...], dtype: Any, seed: Any, seed2:
     return draw(_key_of(seed, seed2), shape=shape, dtype=wanted)
 
 
+_DRAWN: Final = described(
+    size="shape, as ints or one tuple.",
+    dtype="floating element type, float32 by default.",
+    seed="picks a stream of its own.",
+    returns="Tensor: of that shape.",
+)
+
+
+@_DRAWN
 @shows("randn(2, 3).shape", "(2, 3)")
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     """Numbers of the standard normal distribution.
-
-    Args:
-        size: shape, as ints or one tuple.
-        dtype: floating element type, float32 by default.
-        seed: picks a stream of its own.
-
-    Returns:
-        Tensor: of that shape.
 
     Raises:
         TypeError: the element type is not floating.
@@ -260,18 +260,10 @@ def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     return _continuous(_normal, flat_numbers(size), dtype, seed)
 
 
+@_DRAWN
 @shows("rand((2, 3)).shape", "(2, 3)")
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
-    """Numbers of the uniform distribution on [0, 1).
-
-    Args:
-        size: shape, as ints or one tuple.
-        dtype: floating element type, float32 by default.
-        seed: picks a stream of its own.
-
-    Returns:
-        Tensor: of that shape.
-    """
+    """Numbers of the uniform distribution on [0, 1)."""
     return _continuous(_uniform, flat_numbers(size), dtype, seed)
 
 
@@ -287,6 +279,7 @@ def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
     return _continuous(_uniform, input.shape, input.dtype if dtype is None else dtype, seed)
 
 
+@_DRAWN
 @shows("randint(0, 10, (2, 3)).shape", "(2, 3)")
 def randint(low: Any, high: Any, size: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
     """Uniform integers.
@@ -295,11 +288,7 @@ def randint(low: Any, high: Any, size: Any, seed: int | None = None, *, dtype: A
         low: smallest number.
         high: the number after the largest.
         size: shape.
-        seed: picks a stream of its own.
         dtype: element type, int64 by default.
-
-    Returns:
-        Tensor: of that shape.
 
     Raises:
         ValueError: `low` is not smaller than `high`.
@@ -350,13 +339,21 @@ def truncated_normal(shape: Any, seed: int | None = None, seed2: int = 0, dtype:
 
 
 def _common_shape(shape: Any, *parameters: Any) -> tuple[int, ...]:
-    return (
-        tuple(np.broadcast_shapes(numbers(shape), *[p.shape for p in parameters]))
-        if numbers(shape)
-        else tuple(np.broadcast_shapes(*[p.shape for p in parameters]))
-    )
+    return tuple(np.broadcast_shapes(numbers(shape), *[p.shape for p in parameters]))
 
 
+def _single(*values: Any) -> tuple[Any, ...]:
+    """Values as tensors of float32."""
+    return tuple([tensor(value).astype(dtypes.float32) for value in values])
+
+
+def _placed(draw: Any, shape: Any, middle: Any, width: Any, seed: Any) -> Any:
+    """Numbers of a standard distribution, stretched and moved."""
+    middle, width = _single(middle, width)
+    return add(mul(_continuous(draw, _common_shape(shape, middle, width), None, seed), width), middle)
+
+
+@_DRAWN
 @shows("normal((2, 3), 1.0, 0.5).shape", "(2, 3)")
 def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Any:
     """Numbers of a normal distribution.
@@ -365,23 +362,20 @@ def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Any:
         shape: shape, broadcast with those of the parameters.
         mean: tensor or number.
         stddev: tensor or number.
-        seed: picks a stream of its own.
 
     Returns:
         Tensor: float32.
     """
-    mean, stddev = tensor(mean).astype(dtypes.float32), tensor(stddev).astype(dtypes.float32)
-    drawn = _continuous(_normal, _common_shape(shape, mean, stddev), None, seed)
-    return add(mul(drawn, stddev), mean)
+    return _placed(_normal, shape, mean, stddev, seed)
 
 
 @shows("laplace((2, 3), Tensor(0.0), Tensor(1.0)).shape", "(2, 3)")
 def laplace(shape: Any, mean: Any, lambda_param: Any, seed: int | None = None) -> Any:
     """Numbers of a Laplace distribution."""
-    mean, width = tensor(mean).astype(dtypes.float32), tensor(lambda_param).astype(dtypes.float32)
-    return add(mul(_continuous(_laplace, _common_shape(shape, mean, width), None, seed), width), mean)
+    return _placed(_laplace, shape, mean, lambda_param, seed)
 
 
+@_DRAWN
 @shows("uniform((2, 3), Tensor(0.0), Tensor(2.0)).shape", "(2, 3)")
 def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype: Any = dtypes.float32) -> Any:
     """Numbers of a uniform distribution.
@@ -390,7 +384,6 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
         shape: shape, broadcast with those of the bounds.
         minval: tensor or number, the smallest.
         maxval: tensor or number, not included.
-        seed: picks a stream of its own.
         dtype: float32 or int32.
 
     Returns:
@@ -406,6 +399,7 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
     return add(mul(_continuous(_uniform, shape, wanted, seed), high - low), low)
 
 
+@_DRAWN
 @shows("bernoulli(Tensor([5.0, 6.0]), 1.0)", "[1. 1.]")
 def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
     """Ones with a probability, zeros otherwise, in the shape and element type of a tensor.
@@ -413,7 +407,6 @@ def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
     Args:
         input: tensor.
         p: probability, number or tensor in [0, 1].
-        seed: picks a stream of its own.
 
     Returns:
         Tensor: like `input`.
@@ -429,7 +422,7 @@ def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
 @shows("gamma((2,), Tensor([1.0, 2.0]), Tensor(1.0)).shape", "(2, 2)")
 def gamma(shape: Any, alpha: Any, beta: Any, seed: int | None = None) -> Any:
     """Numbers of a gamma distribution with shape `alpha` and rate `beta`."""
-    alpha, beta = tensor(alpha).astype(dtypes.float32), tensor(beta).astype(dtypes.float32)
+    alpha, beta = _single(alpha, beta)
     full = (*numbers(shape), *np.broadcast_shapes(alpha.shape, beta.shape))
     return _gamma(_key_of(seed), alpha, shape=full) / beta
 
@@ -437,7 +430,8 @@ def gamma(shape: Any, alpha: Any, beta: Any, seed: int | None = None) -> Any:
 @shows("random_gamma((2,), Tensor([1.0, 2.0, 3.0])).shape", "(2, 3)")
 def random_gamma(shape: Any, alpha: Any, seed: int | None = None) -> Any:
     """Numbers of a gamma distribution with rate 1."""
-    return _gamma(_key_of(seed), floating_tensor(alpha), shape=(*numbers(shape), *tensor(alpha).shape))
+    alpha = floating_tensor(alpha)
+    return _gamma(_key_of(seed), alpha, shape=(*numbers(shape), *alpha.shape))
 
 
 def floating_tensor(value: Any) -> Any:
@@ -460,12 +454,15 @@ def poisson(shape: Any, mean: Any, seed: int | None = None) -> Any:
     return _poisson(_key_of(seed), mean, shape=_common_shape(shape, mean)).astype(dtypes.int32)
 
 
-def _rows_of(name: str, weights: Any) -> Any:
+def _weights(name: str, given: Any) -> Any:
+    """Weights of categories along the last dimension."""
+    weights = floating_tensor(given)
     if weights.ndim == 0:
         raise ValueError(f"{name}: needs weights along a dimension, not a tensor without dimensions")
     return weights
 
 
+@_DRAWN
 @shows("multinomial(Tensor([0.0, 1.0]), 3)", "[1 1 1]")
 def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Any:
     """Categories drawn with the weights of the last dimension.
@@ -474,7 +471,6 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
         input: tensor of non-negative weights, of 1 or 2 dimensions.
         num_samples: how many draws for each row.
         replacement: whether a category may be drawn again.
-        seed: picks a stream of its own.
 
     Returns:
         Tensor: int32.
@@ -482,13 +478,12 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
     Raises:
         ValueError: more draws than categories without replacement.
     """
-    weights = _rows_of("multinomial", floating_tensor(input))
+    weights = _weights("multinomial", input)
     if replacement:
         return _categorical(_key_of(seed), log(weights), count=num_samples).astype(dtypes.int32)
     if num_samples > weights.shape[-1]:
         raise ValueError(f"multinomial: {num_samples} draws without replacement from {weights.shape[-1]} categories")
-    keys = log(weights) + _gumbel_like(_key_of(seed), weights)
-    return topk(keys, num_samples)[1].astype(dtypes.int32)
+    return topk(log(weights) + _gumbel_like(_key_of(seed), weights), num_samples)[1].astype(dtypes.int32)
 
 
 @shows("multinomial_with_replacement(Tensor([0.0, 1.0]), numsamples=2)", "[1 1]")
@@ -496,7 +491,7 @@ def multinomial_with_replacement(
     x: Any, seed: int = 0, offset: int = 0, numsamples: int = 1, replacement: bool = True
 ) -> Any:
     """Categories drawn with the weights of the last dimension, with replacement."""
-    weights = _rows_of("multinomial_with_replacement", floating_tensor(x))
+    weights = _weights("multinomial_with_replacement", x)
     return _categorical(_key_of(seed, offset), log(weights), count=numsamples).astype(dtypes.int64)
 
 
@@ -505,8 +500,8 @@ def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any =
     """Categories drawn with the log odds of the last dimension."""
     if dtypes.of(dtype).category != 1:
         raise TypeError(f"random_categorical: dtype must be of integers, not {dtypes.of(dtype)}")
-    logits = _rows_of("random_categorical", floating_tensor(logits))
-    return _categorical(_key_of(seed), logits, count=num_sample).astype(dtype)
+    weights = _weights("random_categorical", logits)
+    return _categorical(_key_of(seed), weights, count=num_sample).astype(dtype)
 
 
 @shows("gumbel(Tensor([1.0, 2.0])).shape", "(2,)")
@@ -515,22 +510,21 @@ def gumbel(like: Any) -> Any:
     return _gumbel_like(_key_of(None), floating_tensor(like))
 
 
-@as_operator
-def StandardNormal(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
-    """Numbers of the standard normal distribution."""
-    return _continuous(_normal, numbers(shape), None, seed, seed2)
+def _of_shape(draw: Any) -> Any:
+    """What the operator class of a distribution without parameters computes."""
+
+    def drawn(shape: Any, seed: int, seed2: int) -> Any:
+        return _continuous(draw, numbers(shape), None, seed, seed2)
+
+    return told(drawn, draw.primitive.name, draw.__doc__)
 
 
-@as_operator
-def UniformReal(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
-    """Numbers of the uniform distribution on [0, 1)."""
-    return _continuous(_uniform, numbers(shape), None, seed, seed2)
+for _draw in (_normal, _uniform, _laplace):
+    operator_class(_draw.primitive.name, _of_shape(_draw), "seed=0, seed2=0")
 
 
-@as_operator
-def StandardLaplace(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
-    """Numbers of the standard Laplace distribution."""
-    return _continuous(_laplace, numbers(shape), None, seed, seed2)
+def _one_seed(seed: Any, seed2: Any) -> int:
+    return (int(seed) << 8) + int(seed2)
 
 
 @as_operator
@@ -542,19 +536,19 @@ def UniformInt(shape: Any, minval: Any, maxval: Any, *, seed: int = 0, seed2: in
 @as_operator
 def Gamma(shape: Any, alpha: Any, beta: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of a gamma distribution."""
-    return gamma(shape, alpha, beta, (int(seed) << 8) + int(seed2))
+    return gamma(shape, alpha, beta, _one_seed(seed, seed2))
 
 
 @as_operator
 def Poisson(shape: Any, mean: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Integers of a Poisson distribution."""
-    return poisson(shape, mean, (int(seed) << 8) + int(seed2))
+    return poisson(shape, mean, _one_seed(seed, seed2))
 
 
 @as_operator
 def Multinomial(x: Any, num_samples: int, *, seed: int = 0, seed2: int = 0, dtype: Any = dtypes.int32) -> Any:
     """Categories drawn with the weights of the last dimension."""
-    return multinomial(x, num_samples, True, (int(seed) << 8) + int(seed2)).astype(dtype)
+    return multinomial(x, num_samples, True, _one_seed(seed, seed2)).astype(dtype)
 
 
 @as_operator

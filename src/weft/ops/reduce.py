@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import op, shows, told
+from weft.core import described, op, shows, told
+from weft.dtypes import DType
 from weft.ops._kinks import magnitude, power, root
+from weft.ops._rows import capitalized
 from weft.ops._rules import all_axes, mean_of, one_axis, tensor
-from weft.ops.math import real_div
+from weft.ops.math import maximum, minimum, real_div
 from weft.ops.shape import broadcast_to, reshape, zeros_of
 
 __all__ = [
@@ -21,64 +23,22 @@ __all__ = [
     "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "sum", "mean_ext", "ptp",
 ]  # fmt: skip
 
-_INTEGER = "integer result"
-
-
-def _kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple([1 if i in axes else dim for i, dim in enumerate(shape)])
+_OVER: Final = {
+    "axis": "an axis or a tuple of them; () or None for all.",
+    "keep_dims": "leave the reduced axes with size 1.",
+    "raises": "ValueError: an axis is out of range.",
+}
 
 
 def _spread(dout: Any, x: Any, axis: Any) -> Any:
     axes = all_axes("reduce", axis, x.ndim)
-    return broadcast_to(reshape(dout, _kept(x.shape, axes)), x.shape)
-
-
-def _sum_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> Any:
-    return (_spread(dout, x, axis),)
-
-
-@op("ReduceSum", init="keep_dims=False", gradient=_sum_rule)
-@shows("reduce_sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)", "[4. 6.]")
-def reduce_sum(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Sum over axes.
-
-    Args:
-        x: tensor; of bools, whether any is true.
-        axis: an axis or a tuple of them; () or None for all.
-        keep_dims: leave the reduced axes with size 1.
-
-    Returns:
-        Tensor: of the element type of `x`.
-
-    Raises:
-        ValueError: an axis is out of range.
-    """
-    axes = all_axes("reduce_sum", axis, x.ndim)
-    return jnp.sum(x, axes, dtype=x.dtype, keepdims=bool(keep_dims))
+    kept = tuple([1 if i in axes else dim for i, dim in enumerate(x.shape)])
+    return broadcast_to(reshape(dout, kept), x.shape)
 
 
 def _mean_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> Any:
     count = math.prod(x.shape[a] for a in all_axes("reduce_mean", axis, x.ndim))
     return (_spread(real_div(dout, count), x, axis),)
-
-
-@op("ReduceMean", init="keep_dims=False", gradient=_mean_rule)
-@shows("reduce_mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)", "[2. 3.]")
-def reduce_mean(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Mean over axes.
-
-    Args:
-        x: tensor; bools count as float32.
-        axis: an axis or a tuple of them; () or None for all.
-        keep_dims: leave the reduced axes with size 1.
-
-    Returns:
-        Tensor: of the element type of `x`; means of integers are rounded toward zero.
-
-    Raises:
-        ValueError: an axis is out of range.
-    """
-    return mean_of(x, all_axes("reduce_mean", axis, x.ndim), bool(keep_dims))
 
 
 def _reduction(name: str, reduce: Callable[..., Any], sentence: str, given: str, printed: str, **traits: Any) -> Any:
@@ -88,25 +48,31 @@ def _reduction(name: str, reduce: Callable[..., Any], sentence: str, given: str,
         return reduce(x, all_axes(name, axis, x.ndim), keepdims=bool(keep_dims))
 
     told(compute, name, f"{sentence}\n\nExample:\n    >>> print({name}(Tensor({given}), 0))\n    {printed}")
-    primitive = "".join(word.capitalize() for word in name.split("_"))
-    return op(primitive, init="keep_dims=False", **traits)(compute)
+    return op(capitalized(name), init="keep_dims=False", **traits)(compute)
 
 
 _NUMBERS = "[[1.0, 2.0], [3.0, 4.0]]"
+_SUMMED: Final = described(
+    x="tensor; of bools, whether any is true.", returns="Tensor: of the element type of `x`.", **_OVER
+)
+_AVERAGED: Final = described(
+    x="tensor; bools count as float32.",
+    returns="Tensor: of the element type of `x`; means of integers are rounded toward zero.",
+    **_OVER,
+)
+reduce_sum = _reduction("reduce_sum", lambda x, axes, keepdims: jnp.sum(x, axes, dtype=x.dtype, keepdims=keepdims),
+    "Sum over axes.", _NUMBERS, "[4. 6.]", describe=_SUMMED,
+    gradient=lambda x, out, dout, *, axis, keep_dims: (_spread(dout, x, axis),))  # fmt: skip
+reduce_mean = _reduction("reduce_mean", mean_of, "Mean over axes.", _NUMBERS, "[2. 3.]", describe=_AVERAGED,
+    gradient=_mean_rule)  # fmt: skip
 reduce_max = _reduction("reduce_max", jnp.max, "Largest element over axes; NaN wins.", _NUMBERS, "[3. 4.]")
 reduce_min = _reduction("reduce_min", jnp.min, "Smallest element over axes; NaN wins.", _NUMBERS, "[1. 2.]")
-reduce_prod = _reduction(
-    "reduce_prod", lambda x, axes, keepdims: jnp.prod(x, axes, dtype=x.dtype, keepdims=keepdims),
-    "Product over axes; of bools, whether all are true.", _NUMBERS, "[3. 8.]",
-)  # fmt: skip
-reduce_all = _reduction(
-    "reduce_all", jnp.all, "Whether all elements are true (nonzero), over axes.", "[[True, False], [True, True]]",
-    "[ True False]", no_gradient="bool result",
-)  # fmt: skip
-reduce_any = _reduction(
-    "reduce_any", jnp.any, "Whether any element is true (nonzero), over axes.", "[[True, False], [False, False]]",
-    "[ True False]", no_gradient="bool result",
-)  # fmt: skip
+reduce_prod = _reduction("reduce_prod", lambda x, axes, keepdims: jnp.prod(x, axes, dtype=x.dtype, keepdims=keepdims),
+    "Product over axes; of bools, whether all are true.", _NUMBERS, "[3. 8.]")  # fmt: skip
+reduce_all = _reduction("reduce_all", jnp.all, "Whether all elements are true (nonzero), over axes.",
+    "[[True, False], [True, True]]", "[ True False]", no_gradient="bool result")  # fmt: skip
+reduce_any = _reduction("reduce_any", jnp.any, "Whether any element is true (nonzero), over axes.",
+    "[[True, False], [False, False]]", "[ True False]", no_gradient="bool result")  # fmt: skip
 
 
 @op("SumOfPowers", classes=())
@@ -179,6 +145,86 @@ def any(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
     return reduce_any(input, axis, keep_dims)
 
 
+# -- extremes, and their positions -------------------------------------------------------------------------
+
+
+def _position_of(primitive: str, find: Any, which: str) -> Any:
+    """Declare the position of an extreme along an axis."""
+    name = primitive.lower()
+
+    def position(x: Any, *, axis: int = -1, output_type: Any = dtypes.int64) -> Any:
+        return find(x, axis=one_axis(name, axis, x.ndim)).astype(output_type.np_dtype)
+
+    told(position, f"_{name}", f"Position of the {which} element along an axis.")
+    return op(primitive, init="axis=-1, output_type=dtypes.int32", no_gradient="integer result")(position)
+
+
+def _with_value(primitive: str, find: Any, which: str) -> Any:
+    """Declare the position and the value of an extreme along an axis."""
+
+    def extreme(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
+        axis = one_axis("argmax", axis, input.ndim)
+        index = find(input, axis=axis, keepdims=True)
+        value = jnp.take_along_axis(input, index, axis=axis)
+        return (index, value) if keep_dims else (jnp.squeeze(index, axis), jnp.squeeze(value, axis))
+
+    told(extreme, "extreme", f"Position (int64) and value of the {which} element along an axis.")
+    return op(primitive, init="axis=0, keep_dims=False", multiple=True)(extreme)
+
+
+_argmax, _argmin = _position_of("Argmax", jnp.argmax, "largest"), _position_of("Argmin", jnp.argmin, "smallest")
+_argmax_with_value = _with_value("ArgMaxWithValue", jnp.argmax, "largest")
+_argmin_with_value = _with_value("ArgMinWithValue", jnp.argmin, "smallest")
+
+
+class _Extreme(NamedTuple):
+    """How the largest elements are found, or the smallest."""
+
+    over: Any
+    with_position: Any
+    #: the extreme of two tensors
+    of_two: Any
+    #: gives the value of an element type than which no other one is worse
+    worst: Callable[[DType], Any]
+
+    def among(self, name: str, input: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+        """The extreme over axes of elements and an initial value."""
+        found = self.over(_restricted(name, input, initial, where, initial), axis, keepdims)
+        return found if initial is None else self.of_two(found, initial)
+
+    def placed(self, name: str, input: Any, axis: int | None, keepdims: bool, initial: Any, where: Any) -> Any:
+        """The extreme along an axis of elements and an initial value, and its place, 0 for the initial value."""
+        given = _restricted(name, input, initial, where, self.worst(input.dtype))
+        if axis is None or given.ndim == 0:  # equal elements share the gradient, as in other reductions to one value
+            value, index = self.over(given), zeros_of(self.with_position(reshape(given, (-1,)), 0, False)[0])
+        else:
+            index, value = self.with_position(given, axis, keepdims)
+        if initial is None:
+            return value, index
+        found = self.of_two(value, initial)
+        return found, index * (value == found).astype(index.dtype)
+
+
+def _least(kind: DType) -> Any:
+    return -math.inf if kind.is_floating else np.iinfo(kind.np_dtype).min if kind.category == 1 else False
+
+
+def _greatest(kind: DType) -> Any:
+    return math.inf if kind.is_floating else np.iinfo(kind.np_dtype).max if kind.category == 1 else True
+
+
+_LARGEST: Final = _Extreme(reduce_max, _argmax_with_value, maximum, _least)
+_SMALLEST: Final = _Extreme(reduce_min, _argmin_with_value, minimum, _greatest)
+
+
+def _restricted(name: str, input: Any, initial: Any, where: Any, filling: Any) -> Any:
+    if where is None or where is True:
+        return input
+    if initial is None:
+        raise ValueError(f"{name}: where=... also needs initial=..., the result where nothing is selected")
+    return input.masked_fill(tensor(where).logical_not(), filling)
+
+
 @shows("amax(Tensor([[1.0, 2.0], [3.0, 4.0]]))", "4.0")
 def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Largest element over axes.
@@ -196,40 +242,36 @@ def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
     Raises:
         ValueError: `where` without `initial`.
     """
-    input = _restricted("amax", input, initial, where)
-    found = reduce_max(input, axis, keepdims)
-    return found if initial is None else found.maximum(initial)
+    return _LARGEST.among("amax", input, axis, keepdims, initial, where)
 
 
 @shows("amin(Tensor([[1.0, 2.0], [3.0, 4.0]]))", "1.0")
 def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Smallest element over axes; see `amax`."""
-    input = _restricted("amin", input, initial, where)
-    found = reduce_min(input, axis, keepdims)
-    return found if initial is None else found.minimum(initial)
+    return _SMALLEST.among("amin", input, axis, keepdims, initial, where)
 
 
-def _restricted(name: str, input: Any, initial: Any, where: Any, filling: Any = None) -> Any:
-    if where is None or where is True:
-        return input
-    if initial is None:
-        raise ValueError(f"{name}: where=... also needs initial=..., the result where nothing is selected")
-    return input.masked_fill(tensor(where).logical_not(), initial if filling is None else filling)
+@shows("*max(Tensor([[1.0, 5.0, 3.0]]), 1)", "[5.] [1]")
+def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+    """Largest elements along an axis, and their positions.
+
+    Args:
+        input: tensor.
+        axis: the axis; None for all elements, whose largest has position 0.
+        keepdims: leave the axis with size 1.
+        initial: smallest value of the result.
+        where: bool tensor, the elements to consider; needs `initial`.
+
+    Returns:
+        tuple[Tensor, Tensor]: values and int64 positions.
+    """
+    return _LARGEST.placed("max", input, axis, keepdims, initial, where)
 
 
-# -- extremes with their positions -------------------------------------------------------------------------
-
-
-@op("Argmax", init="axis=-1, output_type=dtypes.int32", no_gradient=_INTEGER)
-def _argmax(x: Any, *, axis: int = -1, output_type: Any = dtypes.int64) -> Any:
-    """Position of the largest element along an axis."""
-    return jnp.argmax(x, axis=one_axis("argmax", axis, x.ndim)).astype(output_type.np_dtype)
-
-
-@op("Argmin", init="axis=-1, output_type=dtypes.int32", no_gradient=_INTEGER)
-def _argmin(x: Any, *, axis: int = -1, output_type: Any = dtypes.int64) -> Any:
-    """Position of the smallest element along an axis."""
-    return jnp.argmin(x, axis=one_axis("argmin", axis, x.ndim)).astype(output_type.np_dtype)
+@shows("*min(Tensor([[4.0, 5.0, 3.0]]), 1)", "[3.] [2]")
+def min(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+    """Smallest elements along an axis, and their positions; see `max`."""
+    return _SMALLEST.placed("min", input, axis, keepdims, initial, where)
 
 
 def _position(find: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
@@ -272,78 +314,6 @@ def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return found if tensor(input).ndim == 0 else found.astype(dtypes.int32)
 
 
-def _with_value(find: Any, x: Any, axis: int, keep_dims: bool) -> Any:
-    axis = one_axis("argmax", axis, x.ndim)
-    index = find(x, axis=axis, keepdims=True)
-    value = jnp.take_along_axis(x, index, axis=axis)
-    if not keep_dims:
-        index, value = jnp.squeeze(index, axis), jnp.squeeze(value, axis)
-    return index, value
-
-
-@op("ArgMaxWithValue", init="axis=0, keep_dims=False", multiple=True)
-def _argmax_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
-    """Position (int64) and value of the largest element along an axis."""
-    return _with_value(jnp.argmax, input, axis, keep_dims)
-
-
-@op("ArgMinWithValue", init="axis=0, keep_dims=False", multiple=True)
-def _argmin_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
-    """Position (int64) and value of the smallest element along an axis."""
-    return _with_value(jnp.argmin, input, axis, keep_dims)
-
-
-def _extreme(find: Any, reduce: Any, input: Any, axis: int | None, keepdims: bool) -> Any:
-    if axis is None or input.ndim == 0:  # equal elements share the gradient, as in the other reductions to one value
-        return reduce(input), zeros_of(find(reshape(input, (-1,)), 0, False)[0])
-    index, value = find(input, axis, keepdims)
-    return value, index
-
-
-@shows("*max(Tensor([[1.0, 5.0, 3.0]]), 1)", "[5.] [1]")
-def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
-    """Largest elements along an axis, and their positions.
-
-    Args:
-        input: tensor.
-        axis: the axis; None for all elements, whose largest has position 0.
-        keepdims: leave the axis with size 1.
-        initial: smallest value of the result.
-        where: bool tensor, the elements to consider; needs `initial`.
-
-    Returns:
-        tuple[Tensor, Tensor]: values and int64 positions.
-    """
-    given = _restricted("max", input, initial, where, _least(input))
-    value, index = _extreme(_argmax_with_value, reduce_max, given, axis, keepdims)
-    return _from_initial(value, index, None if initial is None else value.maximum(initial))
-
-
-@shows("*min(Tensor([[4.0, 5.0, 3.0]]), 1)", "[3.] [2]")
-def min(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
-    """Smallest elements along an axis, and their positions; see `max`."""
-    given = _restricted("min", input, initial, where, _greatest(input))
-    value, index = _extreme(_argmin_with_value, reduce_min, given, axis, keepdims)
-    return _from_initial(value, index, None if initial is None else value.minimum(initial))
-
-
-def _from_initial(value: Any, index: Any, found: Any) -> Any:
-    """What is best of all and of an initial value, and its place: 0 where that is the initial value."""
-    return (value, index) if found is None else (found, index * (value == found).astype(index.dtype))
-
-
-def _least(x: Any) -> Any:
-    """The least value of an element type."""
-    kind = x.dtype.np_dtype
-    return -math.inf if x.dtype.is_floating else np.iinfo(kind).min if kind.kind in "iu" else False
-
-
-def _greatest(x: Any) -> Any:
-    """The greatest value of an element type."""
-    kind = x.dtype.np_dtype
-    return math.inf if x.dtype.is_floating else np.iinfo(kind).max if kind.kind in "iu" else True
-
-
 @shows("*aminmax(Tensor([4.0, 5.0, 3.0]))", "3.0 5.0")
 def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> Any:
     """Smallest and largest elements along an axis, of those that are numbers."""
@@ -360,9 +330,3 @@ def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> Any:
 def ptp(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Largest minus smallest element over axes."""
     return reduce_max(input, axis, keepdims) - reduce_min(input, axis, keepdims)
-
-
-# -- statistics --------------------------------------------------------------------------------------------
-
-
-# -- cumulative --------------------------------------------------------------------------------------------

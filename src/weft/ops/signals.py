@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, op, operator_class
+from weft.core import Tensor, as_operator, described, op, operator_class
 from weft.ops import create
-from weft.ops._checks import bools, ints, one_of, reals
+from weft.ops._checks import bools, float_tensors, ints, one_of, reals
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import numbers, one_axis
 from weft.ops.activation import glu, log_softmax
@@ -32,39 +32,33 @@ def _length(name: str, window_length: Any) -> int:
     return int(numbers(window_length)[0])
 
 
-@as_operator
-def BlackmanWindow(window_length: Any, *, periodic: bool = True, dtype: Any = dtypes.float32) -> Tensor:
-    """The Blackman window.
+_WINDOW: Final = described(periodic="whether the window is that of a period.", dtype="element type.")
 
-    Args:
-        periodic: whether the window is that of a period.
-        dtype: element type.
-    """
+
+@as_operator
+@_WINDOW
+def BlackmanWindow(window_length: Any, *, periodic: bool = True, dtype: Any = dtypes.float32) -> Tensor:
+    """The Blackman window."""
     return create.blackman_window(_length("BlackmanWindow", window_length), periodic, dtype=dtype)
 
 
 @as_operator
+@_WINDOW
 def BartlettWindow(window_length: Any, *, periodic: bool = True, dtype: Any = dtypes.float32) -> Tensor:
-    """The Bartlett window.
-
-    Args:
-        periodic: whether the window is that of a period.
-        dtype: element type.
-    """
+    """The Bartlett window."""
     return create.bartlett_window(_length("BartlettWindow", window_length), periodic, dtype=dtype)
 
 
 @as_operator
+@_WINDOW
 def HammingWindow(
     length: Any, *, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, dtype: Any = dtypes.float32
 ) -> Tensor:
     """The Hamming window.
 
     Args:
-        periodic: whether the window is that of a period.
         alpha: its middle.
         beta: its amplitude.
-        dtype: element type.
     """
     if isinstance(length, Tensor) and length.ndim != 1:
         raise ValueError(f"HammingWindow takes a length of the shape (1,), not {length.shape}")
@@ -83,9 +77,7 @@ def _fourier(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: str) -> Any:
 @op("FourierOfReals", classes=())
 def _fourier_of_reals(x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool) -> Any:
     """The spectrum of real signals, maybe without the half that follows from the other."""
-    if onesided:
-        return jnp.fft.rfftn(x, axes=axes, norm=norm)
-    return jnp.fft.fftn(x, axes=axes, norm=norm)
+    return (jnp.fft.rfftn if onesided else jnp.fft.fftn)(x, axes=axes, norm=norm)
 
 
 @op("RealsOfFourier", classes=())
@@ -100,15 +92,9 @@ def _reals_of_fourier(
 
 @as_operator
 def FFTWithSize(
-    x: Tensor,
-    *,
-    signal_ndim: int,
-    inverse: bool,
-    real: bool,
-    norm: str = "backward",
-    onesided: bool = True,
+    x: Tensor, *, signal_ndim: int, inverse: bool, real: bool, norm: str = "backward", onesided: bool = True,
     signal_sizes: Any = (),
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Fourier transforms of the last dimensions: of complex signals, of real ones, or the inverse of either.
 
     Args:
@@ -151,13 +137,7 @@ def STFT(
         onesided: whether the half that follows from the other is left out.
         return_complex: whether the result is complex, or its last dimension real and imaginary part.
     """
-    options: dict[str, Any] = {
-        "center": False,
-        "normalized": normalized,
-        "onesided": onesided,
-        "return_complex": return_complex,
-    }
-    return stft(x, n_fft, hop_length, win_length, window, **options)
+    return stft(x, n_fft, hop_length, win_length, window, False, "REFLECT", normalized, onesided, return_complex)
 
 
 # -- sums and norms ----------------------------------------------------------------------------------------------------
@@ -179,8 +159,8 @@ def CumulativeLogsumexp(x: Tensor, axis: Any, *, exclusive: bool = False, revers
     found = logcumsumexp(x, at)
     if exclusive:
         kept = getitem(found, (*[slice(None)] * at, slice(0, max(x.shape[at] - 1, 0))))
-        shape = [1 if i == at else size for i, size in enumerate(x.shape)]
-        found = concat((create.full(tuple(shape), float(np.finfo(x.dtype.np_dtype).min), dtype=x.dtype), kept), at)
+        shape = tuple([1 if i == at else size for i, size in enumerate(x.shape)])
+        found = concat((create.full(shape, float(np.finfo(x.dtype.np_dtype).min), dtype=x.dtype), kept), at)
     return flip(found, (at,)) if reverse else found
 
 
@@ -234,16 +214,14 @@ def Pdist(x: Tensor, *, p: float = 2.0) -> Tensor:
 @as_operator
 def Eps(x: Tensor) -> Tensor:
     """The smallest number that changes 1, in the shape and element type of a tensor."""
-    if x.dtype.category != 2:
-        raise TypeError(f"Eps takes floats, not {x.dtype}")
+    float_tensors("Eps", x=x)
     return create.full_like(x, float(np.finfo(x.dtype.np_dtype).eps))
 
 
 @as_operator
 def CheckNumerics(x: Tensor) -> Tensor:
     """The same tensor, which has neither NaN nor infinity, or a RuntimeError."""
-    if x.dtype.category != 2:
-        raise TypeError(f"CheckNumerics takes floats, not {x.dtype}")
+    float_tensors("CheckNumerics", x=x)
     values = np.asarray(x.concrete("CheckNumerics (whether it raises)"))
     for what, wrong in (("NaN", np.isnan(values)), ("Inf", np.isinf(values))):
         if wrong.any():
@@ -260,9 +238,8 @@ def LerpScalar(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 @as_operator
 def LogSoftmaxExt(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """The logarithms of probabilities along a dimension."""
-    given = input if dtype is None else input.astype(dtype)
-    axis = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else dim
-    return log_softmax(given, axis)
+    usual = 0 if input.ndim in (0, 1, 3) else 1
+    return log_softmax(input if dtype is None else input.astype(dtype), usual if dim is None else dim)
 
 
 GLU = operator_class("GLU", glu, "axis=-1")

@@ -76,18 +76,17 @@ def logsumexp(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
 def _median(x: Any, *, global_median: bool = False, axis: int = 0, keep_dims: bool = False) -> Any:
     """The lower median and its position."""
     if global_median:
-        shape = x.shape
-        x, axis = x.reshape(-1), 0
-        value = jnp.sort(x)[(x.shape[0] - 1) // 2]
-        index = jnp.zeros((), jnp.int64)  # no axis has a place of it
-        return (value.reshape((1,) * len(shape)), index.reshape((1,) * len(shape))) if keep_dims else (value, index)
+        value = jnp.sort(x.reshape(-1))[(x.size - 1) // 2].reshape((1,) * x.ndim if keep_dims else ())
+        return value, jnp.zeros(value.shape, jnp.int64)  # no axis has a place of it
     axis = one_axis("median", axis, x.ndim)
-    order = jnp.argsort(x, axis=axis)
-    index = lax.index_in_dim(order, (x.shape[axis] - 1) // 2, axis, keepdims=True)
+    index = lax.index_in_dim(jnp.argsort(x, axis=axis), (x.shape[axis] - 1) // 2, axis, keepdims=True)
+    return _taken(x, index, axis, keep_dims)
+
+
+def _taken(x: Any, index: Any, axis: int, keepdims: bool) -> tuple[Any, Any]:
+    """The elements at places along an axis, and the places."""
     value = jnp.take_along_axis(x, index, axis=axis)
-    if not keep_dims:
-        value, index = jnp.squeeze(value, axis), jnp.squeeze(index, axis)
-    return value, index
+    return (value, index) if keepdims else (jnp.squeeze(value, axis), jnp.squeeze(index, axis))
 
 
 @shows("*median(Tensor([3.0, 1.0, 2.0]))", "2.0 2")
@@ -149,9 +148,7 @@ def _nanmedian(x: Any, *, axis: int, keepdims: bool) -> Any:
     """The lower median of what is not NaN, and its position."""
     order = jnp.argsort(x, axis=axis)  # NaN comes last
     count = jnp.sum(~jnp.isnan(x), axis=axis, keepdims=True)
-    index = jnp.take_along_axis(order, jnp.maximum(count - 1, 0) // 2, axis=axis)
-    value = jnp.take_along_axis(x, index, axis=axis)
-    return (value, index) if keepdims else (jnp.squeeze(value, axis), jnp.squeeze(index, axis))
+    return _taken(x, jnp.take_along_axis(order, jnp.maximum(count - 1, 0) // 2, axis=axis), axis, keepdims)
 
 
 @op("Norm", classes=())

@@ -48,10 +48,14 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool =
     """
     name = "ctc_greedy_decoder"
     tensors(name, inputs=inputs, sequence_length=sequence_length)
-    scores, lengths = inputs, sequence_length
-    bools(name, merge_repeated=merge_repeated)
-    if scores.dtype not in (dtypes.float32, dtypes.float64) or lengths.dtype is not dtypes.int32:
+    if inputs.dtype not in (dtypes.float32, dtypes.float64) or sequence_length.dtype is not dtypes.int32:
         raise TypeError(f"{name}: inputs must be of floats and the lengths of int32")
+    return decoded(name, inputs, sequence_length, merge_repeated)
+
+
+def decoded(name: str, scores: Any, lengths: Any, merge_repeated: bool) -> Any:
+    """What `ctc_greedy_decoder` gives; `name` is the operation that messages name."""
+    bools(name, merge_repeated=merge_repeated)
     if scores.ndim != 3 or lengths.shape != scores.shape[1:2]:
         raise ValueError(f"{name}: lengths of shape {lengths.shape} do not fit scores of shape {scores.shape}")
     steps, batch, classes = scores.shape

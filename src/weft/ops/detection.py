@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from weft.core import Tensor, check_bounds, op, operator_class, shows
+from weft.core import Tensor, check_bounds, described, op, operator_class, shows
 from weft.ops._checks import one_of
 from weft.ops.random import _key_of, _random
 
@@ -21,6 +21,12 @@ __all__ = [
 ]  # fmt: skip
 
 _CODING_INIT = "means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)"
+_CODING = described(
+    anchor_box="(N, 4), corners as pixels.",
+    means="of the four numbers, which encoding takes away.",
+    stds="of the four numbers, which encoding divides by.",
+    returns="Tensor: (N, 4).",
+)
 
 
 def _check_boxes(name: str, columns: int, **given: Any) -> None:
@@ -67,7 +73,7 @@ def iou(anchor_boxes: Any, gt_boxes: Any, *, mode: str = "iou") -> Any:
     return both / (truth + anchors - both if mode == "iou" else truth)
 
 
-@op("BoundingBoxEncode", init=_CODING_INIT)
+@op("BoundingBoxEncode", init=_CODING_INIT, describe=_CODING)
 @shows("bounding_box_encode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[1.0, 0.0, 2.0, 1.0]]))", "[[0.5 0.  0.  0. ]]")
 def bounding_box_encode(
     anchor_box: Any,
@@ -79,13 +85,7 @@ def bounding_box_encode(
     """Boxes relative to anchors: offsets of centres, and logarithms of sizes.
 
     Args:
-        anchor_box: (N, 4), corners as pixels.
         groundtruth_box: (N, 4).
-        means: of the four numbers, taken away.
-        stds: of the four numbers, divided by.
-
-    Returns:
-        Tensor: (N, 4).
     """
     _check_boxes("bounding_box_encode", 4, anchor_box=anchor_box, groundtruth_box=groundtruth_box)
     x, y, width, height = _pixels(anchor_box)
@@ -94,7 +94,7 @@ def bounding_box_encode(
     return jnp.stack([(d - mean) / std for d, mean, std in zip(found, means, stds, strict=True)], -1)
 
 
-@op("BoundingBoxDecode", init=f"max_shape, {_CODING_INIT}, wh_ratio_clip=0.016")
+@op("BoundingBoxDecode", init=f"max_shape, {_CODING_INIT}, wh_ratio_clip=0.016", describe=_CODING)
 @shows("bounding_box_decode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.5, 0.0, 0.0, 0.0]]), (9, 9))", "[[1. 0. 2. 1.]]")
 def bounding_box_decode(
     anchor_box: Any,
@@ -108,15 +108,9 @@ def bounding_box_decode(
     """Boxes from what `bounding_box_encode` gives.
 
     Args:
-        anchor_box: (N, 4), corners as pixels.
         deltas: (N, 4).
         max_shape: height and width of the image, to which boxes are cut.
-        means: as they were taken away.
-        stds: as they were divided by.
         wh_ratio_clip: the least ratio of sizes; its inverse is the largest.
-
-    Returns:
-        Tensor: (N, 4).
     """
     _check_boxes("bounding_box_decode", 4, anchor_box=anchor_box, deltas=deltas)
     if len(max_shape) != 2:
@@ -126,12 +120,9 @@ def bounding_box_decode(
     x, y, width, height = _pixels(anchor_box)
     x, y = x + width * dx, y + height * dy
     width, height = width * jnp.exp(jnp.clip(dw, -most, most)), height * jnp.exp(jnp.clip(dh, -most, most))
-    x1, x2 = x - width / 2 + 0.5, x + width / 2 - 0.5
-    y1, y2 = y - height / 2 + 0.5, y + height / 2 - 0.5
+    corners = [x - width / 2 + 0.5, y - height / 2 + 0.5, x + width / 2 - 0.5, y + height / 2 - 0.5]
     rows, columns = max_shape
-    return jnp.stack(
-        [jnp.clip(x1, 0, columns), jnp.clip(y1, 0, rows), jnp.clip(x2, 0, columns), jnp.clip(y2, 0, rows)], -1
-    )
+    return jnp.clip(jnp.stack(corners, -1), 0, jnp.asarray([columns, rows, columns, rows], anchor_box.dtype))
 
 
 @op("CheckValid", no_gradient="bool result")

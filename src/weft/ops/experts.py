@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, op, operator_class, shows
-from weft.ops._checks import bools, ints, tensors
-from weft.ops.create import zeros
+from weft.core import Tensor, op, operator_class, shows
+from weft.ops._checks import bools, ints, only, optional_tensors, tensors
+from weft.ops.create import ones, zeros
 from weft.ops.joining import concat
 from weft.ops.matmul import matmul
+from weft.ops.quantized import restored, turned
 from weft.ops.sorting import argsort
 
 __all__ = ["moe_token_permute", "moe_token_unpermute"]
@@ -48,13 +49,12 @@ def moe_token_permute(tokens: Any, indices: Any, num_out_tokens: int | None = No
     if num_out_tokens is not None:
         ints(name, num_out_tokens=num_out_tokens)
     bools(name, padded_mode=padded_mode)
-    if padded_mode:
-        raise ValueError(f"{name}: padded_mode must be False")
+    only(name, False, padded_mode=padded_mode)
     if tokens.ndim != 2 or indices.ndim not in (1, 2):
         raise ValueError(f"{name}: shapes {tokens.shape} and {indices.shape} have other dimensions")
     if tokens.shape[0] != indices.shape[0]:
         raise RuntimeError(f"{name}: {tokens.shape[0]} tokens have {indices.shape[0]} rows of indices")
-    each = 1 if indices.ndim == 1 else indices.shape[1]
+    each = math.prod(indices.shape[1:])
     order = argsort(indices.reshape(-1))
     where_to = argsort(order).astype(dtypes.int32)
     return tokens[(order if num_out_tokens is None else order[:num_out_tokens]) // each], where_to
@@ -83,15 +83,14 @@ def moe_token_unpermute(
     name = "moe_token_unpermute"
     del restore_shape
     tensors(name, permuted_tokens=permuted_tokens, sorted_indices=sorted_indices)
+    optional_tensors(name, probs=probs)
     given, where_to = permuted_tokens, sorted_indices
-    if padded_mode:
-        raise ValueError(f"{name}: padded_mode must be False")
+    only(name, False, padded_mode=bool(padded_mode))
     if where_to.shape[0] > given.shape[0]:
         given = concat((given, zeros((where_to.shape[0] - given.shape[0], *given.shape[1:]), given.dtype)))
     found = given[where_to]
     if probs is None:
         return found
-    tensors(name, probs=probs)
     parts = found.reshape((*probs.shape, *given.shape[1:]))
     return (parts * probs.reshape((*probs.shape, 1)).astype(parts.dtype)).sum(1)
 
@@ -135,33 +134,19 @@ def _grouped_outer(x: Any, y: Any, counts: Any) -> Any:
     return jax.vjp(lambda weight: jax.lax.ragged_dot(x, weight, groups), still)[1](_inside(y, counts))[0]
 
 
-def _listed(what: Any, count: int) -> Sequence[Any]:
-    return [None] * count if what is None else what
-
-
-def _restored(weight: Any, scale: Any, offset: Any, kind: Any) -> Any:
-    """A weight of integers as floats."""
-    if scale is None:
-        return weight
-    wide = weight.astype(kind)
-    if offset is not None:
-        wide = wide + offset.astype(kind).reshape((*offset.shape[:-1], 1, offset.shape[-1]))
-    return wide * scale.astype(kind).reshape((*scale.shape[:-1], 1, scale.shape[-1]))
-
-
 def _grouped(
     name: str,
     x: Any,
     weight: Any,
-    bias: Any,
-    scale: Any,
-    offset: Any,
-    antiquant_scale: Any,
-    antiquant_offset: Any,
-    group_list: Any,
-    split_item: int,
-    group_type: int,
-    counted: bool,
+    bias: Any = None,
+    scale: Any = None,
+    offset: Any = None,
+    antiquant_scale: Any = None,
+    antiquant_offset: Any = None,
+    group_list: Any = None,
+    split_item: int = 0,
+    group_type: int = -1,
+    counted: bool = False,
     transposed: tuple[bool, bool] = (False, False),
 ) -> Any:
     if scale is not None or offset is not None:
@@ -170,13 +155,11 @@ def _grouped(
         raise TypeError(
             f"{name}: split_item and group_type are 0 and -1, or 3 and 0; not {split_item} and {group_type}"
         )
-    count = len(weight)
     found = []
-    for a, w, b, s, o in zip(
-        x, *(_listed(parts, count) for parts in (weight, bias, antiquant_scale, antiquant_offset)), strict=True
-    ):
-        rows = a.swapaxes(-1, -2) if transposed[0] else a
-        factors = _restored(w.swapaxes(-1, -2) if transposed[1] else w, s, o, a.dtype)
+    lists = [[None] * len(weight) if parts is None else parts for parts in (bias, antiquant_scale, antiquant_offset)]
+    for a, w, b, s, o in zip(x, weight, *lists, strict=True):
+        rows, factors = turned(a, transposed[0]), turned(w, transposed[1])
+        factors = factors if s is None else restored(factors, s, o, a.dtype)
         if group_type < 0:
             made = matmul(rows, factors)
             found.append(made if b is None else made + b)
@@ -189,28 +172,12 @@ def _grouped(
         counts = ends if counted else concat((ends[:1], ends[1:] - ends[:-1]))
         made = _grouped_product(rows, factors, counts)
         if b is not None:
-            ones = zeros((rows.shape[0], 1), rows.dtype) + 1
-            made = made + _grouped_product(ones, b.reshape((b.shape[0], 1, b.shape[1])), counts)
+            made = made + _grouped_product(ones((rows.shape[0], 1), rows.dtype), b.expand_dims(1), counts)
         found.append(made)
     return tuple(found)
 
 
-@as_operator
-def GroupedMatmul(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
-    scale: Any = None,
-    offset: Any = None,
-    antiquant_scale: Any = None,
-    antiquant_offset: Any = None,
-    group_list: Any = None,
-    *,
-    split_item: int = 0,
-    group_type: int = -1,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-) -> Any:
+def _grouped_matmul(*lists: Any, transpose_a: bool, transpose_b: bool, **settings: Any) -> Any:
     """Products of several matrices, or of groups of the rows of one.
 
     Args:
@@ -226,8 +193,7 @@ def GroupedMatmul(
     Returns:
         tuple[Tensor, ...]: the products; rows of no group are 0.
     """
-    given = (x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, group_list, split_item, group_type)
-    return _grouped("GroupedMatmul", *given, False, (bool(transpose_a), bool(transpose_b)))
+    return _grouped("GroupedMatmul", *lists, transposed=(bool(transpose_a), bool(transpose_b)), **settings)
 
 
 def grouped_matmul_v4(
@@ -285,8 +251,9 @@ def grouped_matmul_v4(
     if group_list_type not in (0, 1):
         raise TypeError(f"{name}: group_list_type must be 0 or 1, not {group_list_type}")
     given = (x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, group_list, split_item, group_type)
-    found = _grouped(name, *given, group_list_type == 1)
+    found = _grouped(name, *given, counted=group_list_type == 1)
     return found if output_dtype is None else tuple([part.astype(output_dtype) for part in found])
 
 
+operator_class("GroupedMatmul", _grouped_matmul, "split_item=0, group_type=-1, transpose_a=False, transpose_b=False")
 operator_class("GroupedMatmulV4", grouped_matmul_v4)

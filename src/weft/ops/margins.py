@@ -14,7 +14,7 @@ from weft.ops.activation import logsigmoid
 
 __all__ = ["multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"]
 
-_REDUCTIONS: Final = ("none", "mean", "sum")
+REDUCTIONS: Final = ("none", "mean", "sum")
 _DESCRIBED: Final = described(
     reduction='``"mean"``, ``"sum"`` or ``"none"``.',
     returns="Tensor: a number, or without reduction one for each sample.",
@@ -26,11 +26,12 @@ _DESCRIBED: Final = described(
 def _check(name: str, input: Any, target: Any, reduction: Any) -> None:
     tensors(name, input=input, target=target)
     float_tensors(name, input=input)
-    one_of(name, _REDUCTIONS, reduction=reduction)
+    one_of(name, REDUCTIONS, reduction=reduction)
 
 
-def _reduced(loss: Tensor, reduction: str) -> Tensor:
-    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The mean or sum of a loss, or itself: the names of reductions are those of methods of tensors."""
+    return loss if reduction == "none" else getattr(loss, reduction)()
 
 
 def _target_bounds(x: Any, target: Any, weight: Any, p: int, margin: float) -> None:
@@ -73,7 +74,7 @@ def multi_margin_loss(
             raise TypeError(f"multi_margin_loss: weight is {weight.dtype}, input {input.dtype}")
         if weight.shape != input.shape[1:]:
             raise ValueError(f"multi_margin_loss: {input.shape[1]} classes need as many weights, not {weight.shape}")
-    return _reduced(margin_of_class(input, target, weight, p, margin), reduction)
+    return reduced(margin_of_class(input, target, weight, p, margin), reduction)
 
 
 @op("MarginOfLabels", classes=())
@@ -107,7 +108,7 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
         raise TypeError(f"multilabel_margin_loss: target must be of int32, not of {target.dtype}")
     if input.ndim not in (1, 2) or target.shape != input.shape:
         raise ValueError(f"multilabel_margin_loss: labels of shape {target.shape} do not fit {input.shape}")
-    return _reduced(margin_of_labels(input, target), reduction)
+    return reduced(margin_of_labels(input, target), reduction)
 
 
 @_DESCRIBED
@@ -124,4 +125,4 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, red
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return _reduced(loss.mean(axis=-1), reduction)
+    return reduced(loss.mean(axis=-1), reduction)

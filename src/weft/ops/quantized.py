@@ -7,27 +7,16 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, op
-from weft.ops._checks import tensors
+from weft.core import as_operator, op
+from weft.ops._checks import optional_tensors, tensors
 from weft.ops.matmul import matmul
-
-
-def _need(name: str, **given: Any) -> None:
-    for what, value in given.items():
-        if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
 
 
 def _as_int8(x: Any) -> Any:
     return jnp.clip(jnp.round(x), -128, 127).astype(jnp.int8)
 
 
-@op(
-    "QuantizedRows",
-    classes=(),
-    multiple=True,
-    no_gradient="its results are integers, and the scales that belong to them",
-)
+@op("QuantizedRows", classes=(), multiple=True, no_gradient="integers, and the scales that belong to them")
 def _quantized_rows(x: Any) -> Any:
     """Each row as integers, and its scale: the largest magnitude becomes 127."""
     wide = x.astype(jnp.float32)
@@ -52,7 +41,7 @@ def DynamicQuantExt(x: Any, smooth_scales: Any = None) -> Any:
     Returns:
         tuple[Tensor, Tensor]: the integers, and for each row what 1 stands for, of float32.
     """
-    _need("DynamicQuantExt", x=x, smooth_scales=smooth_scales)
+    optional_tensors("DynamicQuantExt", x=x, smooth_scales=smooth_scales)
     if x.ndim < 1:
         raise ValueError("DynamicQuantExt: x must have at least 1 dimension")
     return _quantized_rows(x if smooth_scales is None else x * smooth_scales.astype(x.dtype))
@@ -84,6 +73,19 @@ def QuantV2(
     return _quantized(x, scale * scale if sqrt_mode else scale, offset)
 
 
+def turned(x: Any, transposed: bool) -> Any:
+    """A matrix, transposed if so said."""
+    return x.swapaxes(-1, -2) if transposed else x
+
+
+def restored(weight: Any, scale: Any, offset: Any, kind: Any) -> Any:
+    """What the integers of a weight stand for; those of a column share a scale, and perhaps an offset."""
+    wide = weight.astype(kind)
+    if offset is not None:
+        wide = wide + offset.astype(kind).expand_dims(-2)
+    return wide * scale.astype(kind).expand_dims(-2)
+
+
 @as_operator
 def QuantBatchMatmul(
     x1: Any,
@@ -111,16 +113,14 @@ def QuantBatchMatmul(
         Tensor: of the type that the constructor names.
     """
     name = "QuantBatchMatmul"
-    _need(name, x1=x1, x2=x2, scale=scale, offset=offset, bias=bias, pertokenScaleOptional=pertokenScaleOptional)
+    optional_tensors(
+        name, x1=x1, x2=x2, scale=scale, offset=offset, bias=bias, pertokenScaleOptional=pertokenScaleOptional
+    )
     if x1.dtype is not dtypes.int8 or x2.dtype is not dtypes.int8:
         raise TypeError(f"{name}: x1 and x2 must be of int8, not {x1.dtype} and {x2.dtype}")
     if not scale.dtype.is_floating:
         raise NotImplementedError(f"{name}: scale must be of floats, not {scale.dtype}, which holds them for a device")
-    rows, columns = (
-        (x.swapaxes(-1, -2) if turned else x).astype(dtypes.int32)
-        for x, turned in ((x1, transpose_x1), (x2, transpose_x2))
-    )
-    found = matmul(rows, columns)
+    found = matmul(turned(x1, transpose_x1).astype(dtypes.int32), turned(x2, transpose_x2).astype(dtypes.int32))
     whole = bias is not None and bias.dtype is dtypes.int32
     made = (found + bias if whole else found).astype(dtypes.float32) * scale.astype(dtypes.float32)
     if pertokenScaleOptional is not None:
@@ -159,11 +159,12 @@ def WeightQuantBatchMatmul(
         Tensor: of the type of `x`.
     """
     name = "WeightQuantBatchMatmul"
-    _need(name, x=x, weight=weight, antiquant_scale=antiquant_scale, antiquant_offset=antiquant_offset, bias=bias)
+    optional_tensors(
+        name, x=x, weight=weight, antiquant_scale=antiquant_scale, antiquant_offset=antiquant_offset, bias=bias
+    )
     if quant_scale is not None or quant_offset is not None or antiquant_group_size:
         raise NotImplementedError(f"{name}: results are floats, and each column has one scale")
-    columns = (weight.swapaxes(-1, -2) if transpose_weight else weight).astype(x.dtype)
-    if antiquant_offset is not None:
-        columns = columns + antiquant_offset.astype(x.dtype).reshape(-1)
-    found = matmul(x.swapaxes(-1, -2) if transpose_x else x, columns * antiquant_scale.astype(x.dtype).reshape(-1))
+    offset = None if antiquant_offset is None else antiquant_offset.reshape(-1)
+    columns = restored(turned(weight, transpose_weight), antiquant_scale.reshape(-1), offset, x.dtype)
+    found = matmul(turned(x, transpose_x), columns)
     return found if bias is None else found + bias.astype(x.dtype)

@@ -18,8 +18,14 @@ from weft.ops.select import where
 
 __all__ = ["ctc_loss", "stft"]
 
-_SCORES = np.log(np.abs(np.sin(np.arange(32, dtype=np.float32) + 1)).reshape(4, 2, 4) + 0.1)
-_SCORES = _SCORES - np.log(np.exp(_SCORES).sum(-1, keepdims=True))
+
+def _log_sum(*parts: Any) -> Any:
+    """The logarithm of a sum of which logarithms are given; where all are of 0, it has no slope."""
+    stacked = jnp.stack(parts)
+    most = jnp.max(stacked, 0)
+    finite = jnp.where(jnp.isfinite(most), most, 0)
+    total = jnp.sum(jnp.exp(stacked - finite), 0)
+    return jnp.where(total > 0, jnp.log(jnp.where(total > 0, total, 1)) + finite, -jnp.inf)
 
 
 def _alpha(log_probs: Any, targets: Any, input_lengths: Any, blank: int, merges: bool) -> Any:
@@ -38,18 +44,10 @@ def _alpha(log_probs: Any, targets: Any, input_lengths: Any, blank: int, merges:
     def moved(alpha: Any, by: int) -> Any:
         return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=-jnp.inf)[:, : 2 * size + 1]
 
-    def added(*parts: Any) -> Any:
-        stacked = jnp.stack(parts)
-        most = jnp.max(stacked, 0)
-        finite = jnp.where(jnp.isfinite(most), most, 0)
-        total = jnp.sum(jnp.exp(stacked - finite), 0)
-        # where nothing is possible, the logarithm of 0 has no slope
-        return jnp.where(total > 0, jnp.log(jnp.where(total > 0, total, 1)) + finite, never)
-
     def step(alpha: Any, given: Any) -> Any:
         number, scores = given
         here = jnp.where(stays, alpha, never)
-        following = added(here, moved(alpha, 1), jnp.where(skips, moved(alpha, 2), never)) + scores
+        following = _log_sum(here, moved(alpha, 1), jnp.where(skips, moved(alpha, 2), never)) + scores
         following = jnp.where(number < input_lengths[:, None], following, never)
         return following, following
 
@@ -68,11 +66,7 @@ def _losses(alpha: Any, input_lengths: Any, target_lengths: Any) -> Any:
     blank = jnp.take_along_axis(ends, place, 1)[:, 0]
     label = jnp.take_along_axis(ends, jnp.maximum(place - 1, 0), 1)[:, 0]
     label = jnp.where(target_lengths > 0, label, -jnp.inf)
-    most = jnp.maximum(blank, label)
-    possible = jnp.isfinite(most)
-    shift = jnp.where(possible, most, 0)
-    total = jnp.where(possible, jnp.exp(blank - shift) + jnp.exp(label - shift), 1)
-    return jnp.where(possible, -(jnp.log(total) + shift), jnp.inf)
+    return -_log_sum(blank, label)
 
 
 @op("CTCLossV2", classes=(), multiple=True)
@@ -282,10 +276,8 @@ def stft(
     ints("stft", n_fft=n_fft, hop_length=hop, win_length=length)
     complex_signal = x.is_complex()
     if center:
-        border = n_fft // 2
-        wide = x if x.ndim == 2 else x.reshape((1, -1))
-        wide = pad(wide, (border, border), pad_mode.lower())
-        x = wide if x.ndim == 2 else wide.reshape((-1,))
+        border = (n_fft // 2, n_fft // 2)
+        x = pad(x.reshape((-1, x.shape[-1])), border, pad_mode.lower()).reshape((*x.shape[:-1], -1))
     if not 0 < n_fft <= x.shape[-1] or hop < 1 or not 0 < length <= n_fft:
         raise ValueError(
             f"stft: n_fft must be in [1, {x.shape[-1]}], win_length in [1, n_fft] and hop_length positive, not "
@@ -295,8 +287,7 @@ def stft(
         window = ones((length,), x.dtype)
     elif window.shape != (length,):
         raise ValueError(f"stft: the window must have the shape ({length},), not {window.shape}")
-    if onesided is None:
-        onesided = not complex_signal
+    onesided = not complex_signal if onesided is None else onesided
     if onesided and complex_signal:
         raise ValueError("stft: the spectra of complex signals have two sides")
     found = _stft(x, window, n_fft, hop, onesided, normalized)

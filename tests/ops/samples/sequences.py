@@ -7,8 +7,9 @@ from typing import Final
 import numpy as np
 
 from tests.ops.samples.values import Sample
-from weft.ops.sequences import _SCORES
 
+_SCORES = np.log(np.abs(np.sin(np.arange(32, dtype=np.float32) + 1)).reshape(4, 2, 4) + 0.1)
+_SCORES = _SCORES - np.log(np.exp(_SCORES).sum(-1, keepdims=True))
 _TARGETS = np.array([[1, 2], [3, 0]], np.int32)
 _LENGTHS = (np.array([4, 3], np.int32), np.array([2, 1], np.int32))
 _PLACES = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]], np.int64)

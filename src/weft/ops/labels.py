@@ -8,26 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, check_bounds, op
-from weft.ops._checks import bools, ints, one_of
+from weft.core import Tensor, as_operator, check_bounds, op, operator_class
+from weft.ops._checks import bools, ints, one_of, only
 from weft.ops._rules import numbers, tensor
 from weft.ops.cumulative import cumprod
+from weft.ops.decoding import decoded
 from weft.ops.loss import triplet_margin_loss
-from weft.ops.margins import margin_of_class, margin_of_labels
-from weft.ops.reduce import amax, reduce_sum
-from weft.ops.select import where
+from weft.ops.margins import REDUCTIONS, margin_of_class, margin_of_labels, reduced
 from weft.ops.sequences import ctc_loss
-from weft.ops.shape import reshape
+
+
+def _number(name: str, value: Any) -> float:
+    return float(value.concrete(name)) if isinstance(value, Tensor) else float(value)
+
 
 # -- losses ------------------------------------------------------------------------------------------------------------
-
-
-def _reduction(name: str, reduction: Any) -> None:
-    one_of(name, ("none", "mean", "sum"), reduction=reduction)
-
-
-def _reduced(loss: Any, reduction: str) -> Any:
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
 @as_operator
@@ -41,11 +36,11 @@ def MultiMarginLoss(
         margin: the margin.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
     """
-    _reduction("MultiMarginLoss", reduction)
+    one_of("MultiMarginLoss", REDUCTIONS, reduction=reduction)
     one_of("MultiMarginLoss", (1, 2), p=p)
     if x.ndim != 2 or target.shape != x.shape[:1] or (weight is not None and weight.shape != x.shape[1:]):
         raise ValueError(f"MultiMarginLoss: classes of shape {target.shape} do not fit scores of shape {x.shape}")
-    return _reduced(margin_of_class(x, target, weight, p=p, margin=float(margin)), reduction)
+    return reduced(margin_of_class(x, target, weight, p=p, margin=float(margin)), reduction)
 
 
 def _are_labels(target: Tensor) -> Tensor:
@@ -63,27 +58,16 @@ def MultilabelMarginLoss(x: Tensor, target: Tensor, *, reduction: str = "mean") 
     Args:
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
     """
-    _reduction("MultilabelMarginLoss", reduction)
+    one_of("MultilabelMarginLoss", REDUCTIONS, reduction=reduction)
     if x.shape != target.shape or x.ndim not in (1, 2):
         raise ValueError(f"MultilabelMarginLoss: labels of shape {target.shape} do not fit scores of shape {x.shape}")
     if target.dtype != dtypes.int32:
         raise TypeError(f"MultilabelMarginLoss: labels are int32, not {target.dtype}")
     check_bounds(target, x.shape[-1], "MultilabelMarginLoss: there is no class {}", least=-1)
-    return _reduced(margin_of_labels(x, target), reduction), _are_labels(target)
+    return reduced(margin_of_labels(x, target), reduction), _are_labels(target)
 
 
-@as_operator
-def TripletMarginLoss(
-    x: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: Any,
-    *,
-    p: int = 2,
-    swap: bool = False,
-    eps: float = 1e-06,
-    reduction: str = "mean",
-) -> Tensor:
+def _triplet_margin_loss(x: Tensor, positive: Tensor, negative: Tensor, margin: Any, **settings: Any) -> Tensor:
     """Ask that a row be nearer to a positive than to a negative, by a margin.
 
     Args:
@@ -92,9 +76,12 @@ def TripletMarginLoss(
         eps: a small number added to differences.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
     """
-    _reduction("TripletMarginLoss", reduction)
-    value = float(margin.concrete("TripletMarginLoss (the margin)")) if isinstance(margin, Tensor) else float(margin)
-    return triplet_margin_loss(x, positive, negative, value, p, eps, swap, reduction)
+    one_of("TripletMarginLoss", REDUCTIONS, reduction=settings["reduction"])
+    gap = _number("TripletMarginLoss (the margin)", margin)
+    return triplet_margin_loss(x, positive, negative, margin=gap, **settings)
+
+
+operator_class("TripletMarginLoss", _triplet_margin_loss, "p=2, swap=False, eps=1e-06, reduction='mean'")
 
 
 @as_operator
@@ -109,10 +96,8 @@ def CTCLossV2(
         reduction: ``"none"``.
         zero_infinity: whether a loss is 0 where no alignment is possible.
     """
-    if reduction != "none":
-        raise ValueError(f"CTCLossV2: reduction must be 'none', not {reduction!r}")
-    lengths = [tensor(each) for each in (input_lengths, target_lengths)]
-    return ctc_loss(log_probs, targets, lengths[0], lengths[1], blank, reduction, zero_infinity)
+    only("CTCLossV2", "none", reduction=reduction)
+    return ctc_loss(log_probs, targets, tensor(input_lengths), tensor(target_lengths), blank, reduction, zero_infinity)
 
 
 # -- sequences ---------------------------------------------------------------------------------------------------------
@@ -127,32 +112,10 @@ def CTCGreedyDecoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeated:
         merge_repeated: whether equal classes one after the other are one label.
     """
     name = "CTCGreedyDecoder"
-    bools(name, merge_repeated=merge_repeated)
-    if inputs.ndim != 3 or sequence_length.shape != inputs.shape[1:2]:
-        raise ValueError(f"{name}: lengths of shape {sequence_length.shape} do not fit scores of shape {inputs.shape}")
-    times, count, classes = inputs.shape
-    scores = np.asarray(inputs.concrete(f"{name} (the size of its result)"))
     lengths = np.asarray(sequence_length.concrete(f"{name} (the size of its result)"))
-    if lengths.size and not (lengths.min() >= 0 and lengths.max() <= times):
-        raise ValueError(f"{name}: lengths must be from 0 to {times}, not {lengths}")
-    places, labels, longest = [], [], 0
-    for row, (line, length) in enumerate(zip(scores.argmax(2).T, lengths, strict=True)):
-        former, found = -1, []
-        for label in line[:length]:
-            if label != classes - 1 and not (merge_repeated and label == former):
-                found.append(int(label))
-            former = int(label)
-        places += [(row, at) for at in range(len(found))]
-        labels += found
-        longest = max(longest, len(found))
-    inside = Tensor(np.arange(times)[:, None] < lengths[None, :])
-    best = reduce_sum(where(inside, amax(inputs, 2), 0.0), 0)
-    return (
-        Tensor(np.array(places, np.int64).reshape(-1, 2)),
-        Tensor(np.array(labels, np.int64)),
-        Tensor(np.array([count, longest], np.int64)),
-        reshape(-best, (-1, 1)),
-    )
+    if inputs.ndim == 3 and lengths.size and not (lengths.min() >= 0 and lengths.max() <= inputs.shape[0]):
+        raise ValueError(f"{name}: lengths must be from 0 to {inputs.shape[0]}, not {lengths}")
+    return decoded(name, inputs, sequence_length, merge_repeated)
 
 
 def _distance(one: list[Any], other: list[Any]) -> int:
@@ -194,11 +157,11 @@ def EditDistance(
     found = np.zeros(tuple(map(max, shapes[0][:-1], shapes[1][:-1])), np.float32)
     for place in np.ndindex(found.shape):
         given, true = (lines.get(place, []) for lines in sequences)
-        distance = _distance(given, true)
-        if normalize:
-            found[place] = distance / len(true) if true else (np.inf if given else 0.0)
-        else:
-            found[place] = distance
+        found[place] = _distance(given, true)
+        if normalize and true:
+            found[place] /= len(true)
+        elif normalize and given:
+            found[place] = np.inf
     return Tensor(found)
 
 
@@ -256,10 +219,6 @@ def _kept(overlaps: Any, scores: Any, count: int, threshold: float, least: float
         if scores[at] > least and all(overlaps[at, other] <= threshold for other in found):
             found.append(int(at))
     return found
-
-
-def _number(name: str, value: Any) -> float:
-    return float(value.concrete(name)) if isinstance(value, Tensor) else float(value)
 
 
 def _suppression(

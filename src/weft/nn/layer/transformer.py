@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from weft import dtypes
@@ -194,16 +193,15 @@ class _Layer(_OfAttention):
             setattr(self, f"dropout{number}", Dropout(p=dropout))
         self.activation: Any = _activation(activation)
 
-    def _through(self, x: Tensor, *parts: Callable[[Any], Any]) -> Any:
-        """What is left of `x` behind the parts, each with its residual and its normalisation."""
-        for number, part in enumerate(parts, 1):
+    def _through(self, x: Tensor, *parts: tuple[Any, ...]) -> Any:
+        """What comes out behind parts (method, arguments...), each with its residual and its normalisation."""
+        for number, (part, *given) in enumerate(parts, 1):
             norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
-            x = x + dropout(part(norm(x))) if self.norm_first else norm(x + dropout(part(x)))
+            x = x + dropout(part(norm(x), *given)) if self.norm_first else norm(x + dropout(part(x, *given)))
         return x
 
-    def _attending(self, mask: Any, padding: Any) -> Callable[[Any], Any]:
-        """The part in which a sequence looks at itself."""
-        return lambda x: self.self_attn(x, x, x, padding, False, mask)[0]
+    def _attend(self, x: Tensor, mask: Any, padding: Any) -> Any:
+        return self.self_attn(x, x, x, padding, False, mask)[0]
 
     def _feed_forward(self, x: Tensor) -> Any:
         return self.dense2(self.dropout(self.activation(self.dense1(x))))
@@ -228,7 +226,7 @@ class TransformerEncoderLayer(_Layer, shows=("8, 2, 16)(x",)):
     """Self-attention and two dense layers, each with a residual and a normalisation."""
 
     def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
-        return self._through(src, self._attending(src_mask, src_key_padding_mask), self._feed_forward)
+        return self._through(src, (self._attend, src_mask, src_key_padding_mask), (self._feed_forward,))
 
 
 class TransformerEncoder(_Layers, shows=("TransformerEncoderLayer(8, 2, 16), 2)(x",)):
@@ -259,10 +257,12 @@ class TransformerDecoderLayer(_Layer, decodes=True, shows=("8, 2, 16)(x, memory"
         tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None,
     ) -> Tensor:
-        def look(x: Tensor) -> Any:
-            return self.multihead_attn(x, memory, memory, memory_key_padding_mask, False, memory_mask)[0]
+        itself = self._attend, tgt_mask, tgt_key_padding_mask
+        looking = self._look_at, memory, memory_mask, memory_key_padding_mask
+        return self._through(tgt, itself, looking, (self._feed_forward,))
 
-        return self._through(tgt, self._attending(tgt_mask, tgt_key_padding_mask), look, self._feed_forward)
+    def _look_at(self, x: Tensor, memory: Tensor, mask: Any, padding: Any) -> Any:
+        return self.multihead_attn(x, memory, memory, padding, False, mask)[0]
 
 
 class TransformerDecoder(_Layers, shows=("TransformerDecoderLayer(8, 2, 16), 2)(x, memory",)):

@@ -31,10 +31,9 @@ def _unscaled(scale: Any, *gradients: Any) -> tuple[Any, ...]:
 
 def _next_scale(scale: Any, good_steps: Any, finite: Any, *, factor: float, window: int) -> tuple[Any, Any]:
     finite = finite.reshape(())
-    lowered = jnp.maximum(scale / factor, 1.0)
     good = jnp.where(finite, good_steps + 1, 0)
     raised = good >= window
-    new = jnp.where(finite, jnp.where(raised, scale * factor, scale), lowered)
+    new = jnp.where(finite, jnp.where(raised, scale * factor, scale), jnp.maximum(scale / factor, 1.0))
     # a scale that overflows float32 helps nobody
     return jnp.where(jnp.isfinite(new), new, scale).astype(scale.dtype), jnp.where(raised, 0, good)
 
@@ -58,6 +57,12 @@ def all_finite(tensors: Any) -> Tensor:
     """
     found = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
     return apply(ALL_FINITE, found) if found else Tensor(True)
+
+
+def _none_of(overflow: Any) -> Tensor:
+    """Whether a step is done, from what says that it overflowed."""
+    found = overflow if isinstance(overflow, Tensor) else Tensor(bool(overflow))
+    return found.reshape(()).astype(dtypes.bool_).logical_not()
 
 
 class DynamicLossScaleUpdateCell(Cell):
@@ -86,10 +91,9 @@ class DynamicLossScaleUpdateCell(Cell):
         self.scale_window = scale_window
         self.loss_scale_value = loss_scale_value
         #: the number of the next step, and of the last one that changed the scale
-        self.cur_iter = Parameter(Tensor(1, dtypes.int32), name="current_iterator_step", requires_grad=False)
-        self.last_overflow_iter = Parameter(
-            Tensor(0, dtypes.int32), name="last_overflow_iterator_step", requires_grad=False
-        )
+        first, before = Tensor(1, dtypes.int32), Tensor(0, dtypes.int32)
+        self.cur_iter = Parameter(first, name="current_iterator_step", requires_grad=False)
+        self.last_overflow_iter = Parameter(before, name="last_overflow_iterator_step", requires_grad=False)
 
     def get_loss_scale(self) -> float:
         """The initial scale, as it was given."""
@@ -107,8 +111,8 @@ class DynamicLossScaleUpdateCell(Cell):
         """
         now = current_value(self.cur_iter)
         good_steps = now - self.last_overflow_iter - 1
-        finite = (overflow if isinstance(overflow, Tensor) else Tensor(bool(overflow))).logical_not()
-        scale, good_steps = apply(NEXT_SCALE, (loss_scale, good_steps, finite), (self.scale_factor, self.scale_window))
+        operands = loss_scale, good_steps, _none_of(overflow)
+        scale, good_steps = apply(NEXT_SCALE, operands, (self.scale_factor, self.scale_window))
         if isinstance(loss_scale, Tensor):
             assign(loss_scale, scale)
         self.last_overflow_iter.rebind(now - good_steps)
@@ -215,8 +219,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             compute_output: a Tensor, or a tuple of them.
         """
         del status
-        found = (compute_output,) if isinstance(compute_output, Tensor) else tuple(compute_output)
-        return apply(ALL_FINITE, found).logical_not()
+        return all_finite(compute_output).logical_not()
 
     def process_loss_scale(self, overflow: Tensor) -> Tensor:
         """Move the scale, where a cell does that.
@@ -227,9 +230,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         Returns:
             Tensor: `overflow`.
         """
-        if self.loss_scaling_manager is not None:
-            return self.loss_scaling_manager(self.scale_sense, overflow)
-        return overflow
+        manager = self.loss_scaling_manager
+        return overflow if manager is None else manager(self.scale_sense, overflow)
 
     def construct(self, *inputs: Any) -> Any:
         scale = current_value(self.scale_sense)
@@ -237,7 +239,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         loss, grads = loss_and_gradients(self.network, self.weights, inputs, scale)
         grads = self.grad_reducer(apply(UNSCALE, (scale, *grads)))
         condition = self.get_overflow_status(status, grads)
-        finite = self._none_of(self.process_loss_scale(condition))
+        finite = _none_of(self.process_loss_scale(condition))
         targets = self.optimizer.targets
         before = [current_value(target) for target in targets]
         self.optimizer(grads)
@@ -245,9 +247,3 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         for target, value in zip(targets, chosen, strict=True):
             target.rebind(value)
         return loss, condition, scale
-
-    @staticmethod
-    def _none_of(overflow: Any) -> Tensor:
-        """Whether a step is done, from what says that it overflowed."""
-        found = overflow if isinstance(overflow, Tensor) else Tensor(bool(overflow))
-        return found.reshape(()).astype(dtypes.bool_).logical_not()

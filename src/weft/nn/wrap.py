@@ -10,35 +10,43 @@ from weft.context import ParallelMode, get_auto_parallel_context
 from weft.core import Parameter, Tensor, transparent
 from weft.core.parameters import ParameterTuple
 from weft.nn.cell import Cell
+from weft.nn.declared import Described
 from weft.nn.parallel import DistributedGradReducer
 from weft.ops._checks import bools
 from weft.ops.state import assign
 from weft.parallel.spreading import batch, keep_whole
 
 
-def _check_network(cell: str, network: Any, what: str = "network") -> None:
-    if not isinstance(network, Cell):
-        raise TypeError(f"{cell}: {what} must be a Cell, not {type(network).__name__}")
+class _Around(Described, Cell):
+    """Base: a cell around a network, whose parameters keep their names.
+
+    Args:
+        loss_fn: called with the network's output and the label.
+    """
+
+    _example = """
+        >>> import weft
+        >>> from weft import nn
+        >>> net = {name}({}, nn.MSELoss())
+        >>> print(net(weft.Tensor([[1.0]]), weft.Tensor([[3.0]])){})
+        {}
+    """
+
+    def __init__(self, network: Cell, what: str = "network") -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(network, Cell):
+            raise TypeError(f"{type(self).__name__}: {what} must be a Cell, not {type(network).__name__}")
 
 
-class WithLossCell(Cell):
+class WithLossCell(_Around, shows=("nn.Identity()", "", "4.0")):
     """A network and its loss: ``(data, label)`` in, loss out.
 
     Args:
         backbone: the network.
-        loss_fn: called with the network's output and the label.
-
-    Example:
-        >>> import weft
-        >>> from weft import nn
-        >>> net = WithLossCell(nn.Identity(), nn.MSELoss())
-        >>> print(net(weft.Tensor([1.0]), weft.Tensor([3.0])))
-        4.0
     """
 
     def __init__(self, backbone: Cell, loss_fn: Any) -> None:
-        super().__init__(auto_prefix=False)
-        _check_network("WithLossCell", backbone, "backbone")
+        super().__init__(backbone, "backbone")
         self._backbone = backbone
         self._loss_fn = loss_fn
 
@@ -51,25 +59,17 @@ class WithLossCell(Cell):
         return self._backbone
 
 
-class WithEvalCell(Cell):
+class WithEvalCell(_Around, shows=("nn.Identity()", "[0]", "4.0")):
     """A network and its loss for evaluation: ``(data, label)`` in, loss, output and label out.
 
     Args:
         network: the network.
         loss_fn: called with the output and the label; None for no loss.
         add_cast_fp32: cast output and label to float32 before the loss.
-
-    Example:
-        >>> import weft
-        >>> from weft import nn
-        >>> net = WithEvalCell(nn.Identity(), nn.MSELoss())
-        >>> print(net(weft.Tensor([1.0]), weft.Tensor([3.0]))[0])
-        4.0
     """
 
     def __init__(self, network: Cell, loss_fn: Any, add_cast_fp32: bool = False) -> None:
-        super().__init__(auto_prefix=False)
-        _check_network("WithEvalCell", network)
+        super().__init__(network)
         self._network = network
         self._loss_fn = loss_fn
         self.add_cast_fp32 = bool(add_cast_fp32)
@@ -83,25 +83,16 @@ class WithEvalCell(Cell):
         return loss, outputs, label
 
 
-class WithGradCell(Cell):
+class WithGradCell(_Around, shows=('nn.Dense(1, 1, "ones", "zeros")', "[0]", "[[-4.]]")):
     """The gradients of a network's loss with respect to its trained parameters.
 
     Args:
         network: the network; with `loss_fn` None it returns the loss itself.
-        loss_fn: called with the output and the label.
         sens: gradient with respect to the loss; None is 1.
-
-    Example:
-        >>> import weft
-        >>> from weft import nn
-        >>> net = WithGradCell(nn.Dense(1, 1, "ones", "zeros"), nn.MSELoss())
-        >>> print(net(weft.Tensor([[1.0]]), weft.Tensor([[0.0]]))[0])
-        [[2.]]
     """
 
     def __init__(self, network: Cell, loss_fn: Any = None, sens: Any = None) -> None:
-        super().__init__(auto_prefix=False)
-        _check_network("WithGradCell", network)
+        super().__init__(network)
         self.network = network
         self.loss_fn = loss_fn
         self.weights = ParameterTuple(network.trainable_params())
@@ -111,9 +102,8 @@ class WithGradCell(Cell):
         self.network_with_loss.set_train()
 
     def construct(self, *inputs: Any) -> Any:
-        if self.sens is None:
-            return self.grad(self.network_with_loss, self.weights)(*inputs)
-        return self.grad(self.network_with_loss, self.weights)(*inputs, self.sens)
+        sens = () if self.sens is None else (self.sens,)
+        return self.grad(self.network_with_loss, self.weights)(*inputs, *sens)
 
 
 class ForwardValueAndGrad(Cell):
@@ -161,18 +151,16 @@ class ForwardValueAndGrad(Cell):
         self.grad = GradOperation(get_all, get_by_list, sens_param)
 
     def construct(self, *inputs: Any) -> Any:
-        forward = inputs[:-1] if self.sens_param else inputs
-        value = self.network(*forward)
-        if self.get_by_list:
-            return value, self.grad(self.network, self.weights)(*inputs)
-        return value, self.grad(self.network)(*inputs)
+        value = self.network(*(inputs[:-1] if self.sens_param else inputs))
+        weights = (self.weights,) if self.get_by_list else ()
+        return value, self.grad(self.network, *weights)(*inputs)
 
 
 def _same(gradients: Any) -> Any:
     return gradients
 
 
-class TrainOneStepCell(Cell):
+class TrainOneStepCell(_Around):
     """One step of training: loss, gradients, update; returns the loss.
 
     Args:
@@ -191,8 +179,7 @@ class TrainOneStepCell(Cell):
     """
 
     def __init__(self, network: Cell, optimizer: Any, sens: Any = 1.0, return_grad: bool = False) -> None:
-        super().__init__(auto_prefix=False)
-        _check_network("TrainOneStepCell", network)
+        super().__init__(network)
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer

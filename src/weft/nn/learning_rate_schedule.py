@@ -28,16 +28,13 @@ class LearningRateSchedule(Cell):
         raise NotImplementedError(f"{type(self).__name__} must define construct(self, global_step)")
 
 
-def _step(value: Any) -> Any:
-    return value.astype(jnp.float32)
-
-
-def _schedule(name: str, formula: Any, *attrs: str) -> Primitive:
-    """A schedule as one primitive of the step."""
+def _schedule(name: str, formula: Any) -> Primitive:
+    """A schedule as one primitive of the step, in float32; its settings are what the formula takes by name."""
+    code = formula.__code__
     return Primitive(
         f"Schedule{name}",
-        lambda step, **settings: formula(_step(step), **settings),
-        attr_names=attrs,
+        lambda step, **settings: formula(step.astype(jnp.float32), **settings),
+        attr_names=code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount],
         no_gradient="a learning rate takes no part in gradients",
     )
 
@@ -73,15 +70,6 @@ def _warmup(step: Any, *, rate: float, steps: int) -> Any:
     return rate * jnp.minimum(step, steps) / steps
 
 
-_DECAY = ("rate", "decay", "steps", "stair")
-EXPONENTIAL = _schedule("ExponentialDecay", _exponential, *_DECAY)
-NATURAL = _schedule("NaturalExpDecay", _natural, *_DECAY)
-INVERSE = _schedule("InverseDecay", _inverse, *_DECAY)
-COSINE = _schedule("CosineDecay", _cosine, "low", "high", "steps")
-POLYNOMIAL = _schedule("PolynomialDecay", _polynomial, "rate", "end", "steps", "power", "again")
-WARMUP = _schedule("WarmUp", _warmup, "rate", "steps")
-
-
 def _rate(cell: str, what: str, value: Any) -> float:
     reals(cell, **{what: value})
     if value < 0:
@@ -96,7 +84,7 @@ def _positive(cell: str, what: str, value: Any) -> float:
 
 
 class _Formula(Described, LearningRateSchedule):
-    """Base of the schedules that a primitive computes: it is given what the constructor keeps.
+    """Base of the schedules of a formula, which is given what the constructor keeps.
 
     Args:
         learning_rate: initial rate.
@@ -113,6 +101,11 @@ class _Formula(Described, LearningRateSchedule):
 
     _primitive: ClassVar[Any] = None
 
+    def __init_subclass__(cls, formula: Any = None, **kwargs: Any) -> None:
+        if formula is not None:
+            cls._primitive = _schedule(cls.__name__.removesuffix("LR"), formula)
+        super().__init_subclass__(**kwargs)
+
     def construct(self, global_step: Any) -> Tensor:
         code = type(self).__init__.__code__
         settings = tuple([getattr(self, name) for name in code.co_varnames[1 : code.co_argcount]])
@@ -124,7 +117,7 @@ class _Decay(_Formula):
     def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None: ...
 
 
-class ExponentialDecayLR(_Decay, primitive=EXPONENTIAL, shows=("0.5, 0.5, 2", "2", "0.25")):
+class ExponentialDecayLR(_Decay, formula=_exponential, shows=("0.5, 0.5, 2", "2", "0.25")):
     """``learning_rate * decay_rate ** (step / decay_steps)``.
 
     Args:
@@ -132,7 +125,7 @@ class ExponentialDecayLR(_Decay, primitive=EXPONENTIAL, shows=("0.5, 0.5, 2", "2
     """
 
 
-class NaturalExpDecayLR(_Decay, primitive=NATURAL, shows=("0.5, 0.5, 2", "0", "0.5")):
+class NaturalExpDecayLR(_Decay, formula=_natural, shows=("0.5, 0.5, 2", "0", "0.5")):
     """``learning_rate * exp(-decay_rate * step)``.
 
     Args:
@@ -141,11 +134,11 @@ class NaturalExpDecayLR(_Decay, primitive=NATURAL, shows=("0.5, 0.5, 2", "0", "0
     """
 
 
-class InverseDecayLR(_Decay, primitive=INVERSE, shows=("0.5, 1.0, 2", "2", "0.25")):
+class InverseDecayLR(_Decay, formula=_inverse, shows=("0.5, 1.0, 2", "2", "0.25")):
     """``learning_rate / (1 + decay_rate * step / decay_steps)``."""
 
 
-class CosineDecayLR(_Formula, primitive=COSINE, shows=("0.0, 0.5, 2", "0", "0.5")):
+class CosineDecayLR(_Formula, formula=_cosine, shows=("0.0, 0.5, 2", "0", "0.5")):
     """Half a cosine from `max_lr` to `min_lr`.
 
     Args:
@@ -161,7 +154,7 @@ class CosineDecayLR(_Formula, primitive=COSINE, shows=("0.0, 0.5, 2", "0", "0.5"
             raise ValueError(f"CosineDecayLR: max_lr must be above min_lr, got {self.max_lr} and {self.min_lr}")
 
 
-class PolynomialDecayLR(_Formula, primitive=POLYNOMIAL, shows=("0.5, 0.0, 2, 1.0", "1", "0.25")):
+class PolynomialDecayLR(_Formula, formula=_polynomial, shows=("0.5, 0.0, 2, 1.0", "1", "0.25")):
     """A power of the remaining share of the steps, from `learning_rate` to `end_learning_rate`.
 
     Args:
@@ -189,7 +182,7 @@ class PolynomialDecayLR(_Formula, primitive=POLYNOMIAL, shows=("0.5, 0.0, 2, 1.0
             raise ValueError("PolynomialDecayLR: learning_rate must be above end_learning_rate")
 
 
-class WarmUpLR(_Formula, primitive=WARMUP, shows=("0.5, 2", "1", "0.25")):
+class WarmUpLR(_Formula, formula=_warmup, shows=("0.5, 2", "1", "0.25")):
     """A line from 0 to `learning_rate`, which then stays.
 
     Args:

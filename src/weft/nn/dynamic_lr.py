@@ -53,16 +53,13 @@ def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[flo
 
 
 def _decay(
-    formula: Callable[[float], float], total_step: int, step_per_epoch: int, decay_epoch: int, is_stair: bool
+    formula: Callable[[float], float], total_step: int, step_per_epoch: int, decay_epoch: int, is_stair: bool = False
 ) -> list[float]:
-    _positive("total_step", total_step, integer=True)
-    _positive("step_per_epoch", step_per_epoch, integer=True)
-    _positive("decay_epoch", decay_epoch, integer=True)
-    rates = []
-    for step in range(total_step):
-        epoch = step // step_per_epoch
-        rates.append(formula(epoch // decay_epoch if is_stair else epoch / decay_epoch))
-    return rates
+    """The rate of each step, by a formula of how many lengths of a decay have passed."""
+    for what, value in (("total_step", total_step), ("step_per_epoch", step_per_epoch), ("decay_epoch", decay_epoch)):
+        _positive(what, value, integer=True)
+    epochs = [step // step_per_epoch for step in range(total_step)]
+    return [formula(epoch // decay_epoch if is_stair else epoch / decay_epoch) for epoch in epochs]
 
 
 def _decaying(name: str, formula: Callable[[float, float, int, float], float], text: str, example: str) -> Any:
@@ -119,8 +116,8 @@ def cosine_decay_lr(
     _positive("max_lr", max_lr)
     if min_lr >= max_lr:
         raise ValueError(f"max_lr must be above min_lr, got {max_lr} and {min_lr}")
-    rates = _decay(lambda n: n, total_step, step_per_epoch, decay_epoch, False)
-    return [min_lr + 0.5 * (max_lr - min_lr) * (1 + math.cos(math.pi * min(n, 1.0))) for n in rates]
+    passed = _decay(lambda n: min(n, 1.0), total_step, step_per_epoch, decay_epoch)
+    return [min_lr + 0.5 * (max_lr - min_lr) * (1 + math.cos(math.pi * n)) for n in passed]
 
 
 @_described
@@ -152,7 +149,7 @@ def polynomial_decay_lr(
         total = max(math.ceil(n), 1) if update_decay_epoch else 1.0
         return (learning_rate - end_learning_rate) * (1 - min(n, total) / total) ** power + end_learning_rate
 
-    return _decay(formula, total_step, step_per_epoch, decay_epoch, False)
+    return _decay(formula, total_step, step_per_epoch, decay_epoch)
 
 
 @_described
@@ -165,5 +162,4 @@ def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup
         warmup_epoch: length of the rise.
     """
     _positive("learning_rate", learning_rate)
-    rates = _decay(lambda n: n, total_step, step_per_epoch, warmup_epoch, False)
-    return [learning_rate * min(n, 1.0) for n in rates]
+    return _decay(lambda n: learning_rate * min(n, 1.0), total_step, step_per_epoch, warmup_epoch)

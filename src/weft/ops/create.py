@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import Any, Final
 
 import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, apply, as_operator, op, operator_class, shows
+from weft.core import Tensor, apply, as_operator, described, op, operator_class, shows, told
 from weft.core.run_number import whole
 from weft.errors import Refusal, Unsupported
 from weft.ops._checks import one_of
+from weft.ops._rows import capitalized
 from weft.ops._rules import numbers, tensor
 from weft.ops.elementwise import make_complex
 from weft.ops.joining import stack
@@ -27,9 +28,21 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _made(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+_MADE: Final = described(
+    **dict.fromkeys(("size", "shape"), "shape, an int or a tuple of them."),
+    dtype="element type, float32 by default.",
+    returns="Tensor: of that shape.",
+)
+
+
+def _shape_of(size: Any) -> tuple[int, ...]:
+    shape = numbers(size)
     if any(dim < 0 for dim in shape):
         raise ValueError(f"a tensor cannot have the shape {shape}: dimensions must not be negative")
+    return shape
+
+
+def _filled(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
     return apply(FULL, (), (shape, value, dtype))
 
 
@@ -37,56 +50,38 @@ def _float_of(dtype: Any) -> Any:
     return dtypes.float32 if dtype is None else dtypes.of(dtype)
 
 
+@_MADE
 @shows("zeros((2, 2))", "[[0. 0.]\n [0. 0.]]")
 def zeros(size: Any, dtype: Any = None) -> Any:
-    """A tensor of zeros.
-
-    Args:
-        size: shape, an int or a tuple of them.
-        dtype: element type, float32 by default.
-
-    Returns:
-        Tensor: of that shape.
-    """
-    return _made(numbers(size), 0, _float_of(dtype))
+    """A tensor of zeros."""
+    return _filled(_shape_of(size), 0, _float_of(dtype))
 
 
+@_MADE
 @shows("ones(3)", "[1. 1. 1.]")
 def ones(shape: Any, dtype: Any = None) -> Any:
-    """A tensor of ones.
-
-    Args:
-        shape: shape, an int or a tuple of them.
-        dtype: element type, float32 by default.
-
-    Returns:
-        Tensor: of that shape.
-    """
-    return _made(numbers(shape), 1, _float_of(dtype))
+    """A tensor of ones."""
+    return _filled(_shape_of(shape), 1, _float_of(dtype))
 
 
+@_MADE
 @shows("full((2, 2), 7)", "[[7 7]\n [7 7]]")
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
     """A tensor of one number.
 
     Args:
-        size: shape, an int or a tuple of them.
         fill_value: number or 0-D tensor.
         dtype: element type; by default that of the number.
-
-    Returns:
-        Tensor: of that shape.
     """
-    shape = numbers(size)
+    shape = _shape_of(size)
     if isinstance(fill_value, (bool, int)) and abs(fill_value) < 1 << 31:
         kind = bool if isinstance(fill_value, bool) else int
-        return _made(shape, int(fill_value), dtypes.of_python(kind) if dtype is None else dtypes.of(dtype))
+        return _filled(shape, int(fill_value), dtypes.of_python(kind) if dtype is None else dtypes.of(dtype))
     value = tensor(fill_value)
-    if any(dim < 0 for dim in shape):
-        raise ValueError(f"a tensor cannot have the shape {shape}: dimensions must not be negative")
     return broadcast_to(value if dtype is None else value.astype(dtype), shape)
 
 
+@_MADE
 def fill(type: Any, shape: Any, value: Any) -> Any:
     """A tensor of one number.
 
@@ -94,9 +89,6 @@ def fill(type: Any, shape: Any, value: Any) -> Any:
         type: element type.
         shape: shape.
         value: the number.
-
-    Returns:
-        Tensor: of that shape.
 
     Example:
         >>> import weft
@@ -126,7 +118,7 @@ def empty(*size: Any, dtype: Any = None) -> Any:
 
 def _like(input: Any, value: int, dtype: Any) -> Any:
     input = tensor(input)
-    return apply(FULL, (), (input.shape, value, input.dtype if dtype is None else dtypes.of(dtype)))
+    return _filled(input.shape, value, input.dtype if dtype is None else dtypes.of(dtype))
 
 
 @shows("zeros_like(Tensor([1, 2]))", "[0 0]")
@@ -201,12 +193,9 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     count = -((start - end) // step) if whole else math.ceil((end - start) / step)
     if (end - start) * step < 0:
         raise ValueError(f"arange: a step of {step} does not lead from {start} to {end}")
-    if dtype is None:
-        dtype = dtypes.int64 if whole else dtypes.float32
-    wanted = dtypes.of(dtype)
+    wanted = (dtypes.int64 if whole else dtypes.float32) if dtype is None else dtypes.of(dtype)
     working = wanted if wanted.category == 1 and all(isinstance(v, int) for v in (start, step)) else dtypes.float64
-    made = _arange(Tensor(start, working), Tensor(step, working), size=count)
-    return made.astype(wanted)
+    return _arange(Tensor(start, working), Tensor(step, working), size=count).astype(wanted)
 
 
 @shows("range(0, 6, 2)", "[0 2 4]")
@@ -289,15 +278,12 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> Any:
         inputs = tuple(inputs[0])
     one_of("meshgrid", ("xy", "ij"), indexing=indexing)
     count = len(inputs)
-    order = list(builtins.range(count))
-    if indexing == "xy" and count > 1:
-        order[0], order[1] = 1, 0
-    sizes = tuple(inputs[i].size for i in order)
+    axes = [1, 0, *builtins.range(2, count)] if indexing == "xy" and count > 1 else [*builtins.range(count)]
+    sizes = tuple([inputs[axis].size for axis in axes])
     grids = []
-    for i, vector in enumerate(inputs):
-        shape = [1] * count
-        shape[order.index(i)] = vector.size
-        grids.append(broadcast_to(reshape(vector, tuple(shape)), sizes))
+    for vector, axis in zip(inputs, axes, strict=True):
+        shape = tuple([vector.size if each == axis else 1 for each in builtins.range(count)])
+        grids.append(broadcast_to(reshape(vector, shape), sizes))
     return tuple(grids)
 
 
@@ -340,7 +326,8 @@ def sequence_mask(lengths: Any, maxlen: int | None = None) -> Any:
 # -- windows -----------------------------------------------------------------------------------------------
 
 
-def _window(name: str, make: Any, length: int, periodic: bool, dtype: Any) -> Any:
+def _sampled(name: str, make: Any, length: Any, periodic: bool, dtype: Any) -> Any:
+    """A window of a length."""
     if isinstance(length, str):
         raise TypeError(f"{name}: the length must be an int, not {length!r}")
     if dtype is not None and dtypes.of(dtype).category != 2:
@@ -352,16 +339,20 @@ def _window(name: str, make: Any, length: int, periodic: bool, dtype: Any) -> An
     return Tensor(values.astype(_float_of(dtype).np_dtype))
 
 
-@shows("bartlett_window(4)", "[0.  0.5 1.  0.5]")
-def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """Triangular window."""
-    return _window("bartlett_window", np.bartlett, window_length, periodic, dtype)
+def _window(name: str, make: Any, sentence: str, printed: str, then: str = "", kind: Any = None) -> Any:
+    """The function of a window without parameters, by default in an element type."""
+
+    def window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
+        return _sampled(name, make, window_length, periodic, dtype or kind)
+
+    return shows(f"{name}(4){then}", printed)(told(window, name, sentence))
 
 
-@shows("blackman_window(4).shape", "(4,)")
-def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """Blackman window."""
-    return _window("blackman_window", np.blackman, window_length, periodic, dtype)
+bartlett_window = _window("bartlett_window", np.bartlett, "Triangular window.", "[0.  0.5 1.  0.5]")
+blackman_window = _window("blackman_window", np.blackman, "Blackman window.", "(4,)", ".shape")
+hann_window = _window(
+    "hann_window", np.hanning, "Hann window, in float64 by default.", "(4,)", ".shape", dtypes.float64
+)
 
 
 @shows("hamming_window(4).shape", "(4,)")
@@ -373,21 +364,14 @@ def hamming_window(
     def make(count: int) -> Any:
         return alpha - beta * np.cos(2 * np.pi * np.arange(count) / max(count - 1, 1)) if count != 1 else np.ones(1)
 
-    return _window("hamming_window", make, window_length, periodic, dtype)
-
-
-@shows("hann_window(4).shape", "(4,)")
-def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """Hann window, in float64 by default."""
-    return _window("hann_window", np.hanning, window_length, periodic, dtype or dtypes.float64)
+    return _sampled("hamming_window", make, window_length, periodic, dtype)
 
 
 @shows("kaiser_window(4).shape", "(4,)")
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None) -> Any:
     """Kaiser window, in float64 by default."""
-    return _window(
-        "kaiser_window", lambda count: np.kaiser(count, beta), window_length, periodic, dtype or dtypes.float64
-    )
+    kind = dtype or dtypes.float64
+    return _sampled("kaiser_window", lambda count: np.kaiser(count, beta), window_length, periodic, kind)
 
 
 # -- from Python values ------------------------------------------------------------------------------------
@@ -420,18 +404,11 @@ def complex(input: Any, other: Any) -> Any:
     return make_complex(input, other)
 
 
-operator_class("Zeros", zeros)
-operator_class("Ones", ones)
-operator_class("ZerosLike", zeros_like)
-operator_class("OnesLike", ones_like)
-operator_class("Fill", fill)
-operator_class("Fills", fills)
-operator_class("FullLike", full_like)
+for _function in (
+    zeros, ones, zeros_like, ones_like, fill, fills, full_like, eye, scalar_to_tensor, scalar_to_array, tuple_to_array
+):  # fmt: skip
+    operator_class(capitalized(_function.__name__), _function)
 operator_class("LinSpace", linspace)
 operator_class("Range", range, "maxlen=1000000")
-operator_class("Eye", eye)
 operator_class("Meshgrid", meshgrid, 'indexing="xy"')
 operator_class("LogSpace", logspace, "steps=10, base=10, dtype=dtypes.float32")
-operator_class("ScalarToTensor", scalar_to_tensor)
-operator_class("ScalarToArray", scalar_to_array)
-operator_class("TupleToArray", tuple_to_array)

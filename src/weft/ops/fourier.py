@@ -24,26 +24,30 @@ _SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward
 _TRANSFORMS: Final[dict[str, Any]] = {
     "fft": jnp.fft.fft, "ifft": jnp.fft.ifft, "rfft": jnp.fft.rfft, "irfft": jnp.fft.irfft,
 }  # fmt: skip
-_ONE: Final = described(
-    input="tensor of numbers.",
+
+
+def _described(lengths: str, root: str, wrong: str, **own: str) -> Any:
+    """What the functions along one axis share, and those along several."""
+    return described(
+        input="tensor of numbers.",
+        norm=f'what is divided by {lengths}: ``"backward"`` (or None) the inverse, ``"forward"`` the transform, '
+        f'``"ortho"`` both by {root}.',
+        returns="Tensor: in single precision, in double precision of float64 and complex128.",
+        raises="TypeError: `input` is no tensor of numbers, or an argument is no int.\n"
+        f"ValueError: there is no such axis or norm, {wrong}.",
+        **own,
+    )
+
+
+_ONE: Final = _described(
+    "the length", "its root", "or the length is less than 1", dim="the axis.",
     n="length along the axis: longer inputs are cut off, shorter ones filled with zeros; None for their own.",
-    dim="the axis.",
-    norm='what is divided by the length: ``"backward"`` (or None) the inverse, ``"forward"`` the transform, '
-    '``"ortho"`` both by its root.',
-    returns="Tensor: in single precision, in double precision of float64 and complex128.",
-    raises="TypeError: `input` is no tensor of numbers, or an argument is no int.\n"
-    "ValueError: there is no such axis or norm, or the length is less than 1.",
-)
-_SEVERAL: Final = described(
-    input="tensor of numbers.",
+)  # fmt: skip
+_SEVERAL: Final = _described(
+    "the lengths", "their root", "an axis comes twice, or the lengths are not one for each axis",
     s="lengths along the axes; None for those of the input.",
     dim="the axes; None for all, or for as many of the last as `s` has lengths.",
-    norm='what is divided by the lengths: ``"backward"`` (or None) the inverse, ``"forward"`` the transform, '
-    '``"ortho"`` both by their root.',
-    returns="Tensor: in single precision, in double precision of float64 and complex128.",
-    raises="TypeError: `input` is no tensor of numbers, or an argument is no int.\n"
-    "ValueError: there is no such axis or norm, an axis comes twice, or the lengths are not one for each axis.",
-)
+)  # fmt: skip
 
 
 @op("FourierTransform", classes=())
@@ -57,133 +61,111 @@ def _transform(x: Any, *, kind: str, n: int, axis: int, norm: str) -> Any:
     return _TRANSFORMS[kind](x, n, axis, norm)
 
 
-def _numbers(name: str, input: Any) -> Tensor:
-    tensors(name, input=input)
-    if input.dtype is dtypes.bool_:
-        raise TypeError(f"{name}: the input must be a tensor of numbers, not of bools")
-    if 0 in input.shape:
-        raise ValueError(f"{name}: there is nothing to transform in a tensor of shape {input.shape}")
-    return input
+def _axes(name: str, ndim: int, dim: Any) -> tuple[int, ...]:
+    """Axes that are given as one or several; None for all."""
+    axes = range(ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else (dim,)
+    return tuple([one_axis(name, axis, ndim) for axis in axes])
 
 
-def _length(name: str, n: Any) -> int:
-    positive_ints(name, n=n)
-    return n
-
-
-def _norm(name: str, norm: Any) -> str:
-    one_of(name, _NORMS, norm=norm)
-    return _NORMS[norm]
-
-
-def _by_axes(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+def _by_axes(name: str, x: Any, s: Any, dim: Any, norm: Any) -> Tensor:
     """The transform that a name says, along several axes.
 
     A transform of real numbers comes first, along the last axis, and one to real numbers last. Those of spectra that
     are Hermitian are the opposite ones of the conjugates, which are divided where the others are not.
     """
-    x, way = _numbers(name, input), _norm(name, norm)
-    kind = name.rstrip("2n")
+    tensors(name, input=x)
+    if x.dtype is dtypes.bool_:
+        raise TypeError(f"{name}: the input must be a tensor of numbers, not of bools")
+    if 0 in x.shape:
+        raise ValueError(f"{name}: there is nothing to transform in a tensor of shape {x.shape}")
+    one_of(name, _NORMS, norm=norm)
+    kind, way = name.rstrip("2n"), _NORMS[norm]
     if s is not None and not isinstance(s, (list, tuple)):
         s = (s,)
-    if dim is None:
-        axes = tuple(range(x.ndim - (x.ndim if s is None else len(s)), x.ndim))
-    else:
-        axes = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
-    axes = tuple(one_axis(name, axis, x.ndim) for axis in axes)
+    if dim is None and s is not None:
+        dim = tuple(range(x.ndim - len(s), x.ndim))
+    axes = _axes(name, x.ndim, dim)
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name}: the axes {dim} name one twice")
     if s is not None and len(s) != len(axes):
         raise ValueError(f"{name}: {len(s)} lengths are given for {len(axes)} axes")
     if not axes:
         raise ValueError(f"{name}: there is no axis to transform along")
-    halved = kind in ("irfft", "hfft")
-    if s is not None:
-        lengths = [_length(name, n) for n in s]
-    else:
-        lengths = [x.shape[axis] for axis in axes]
-        if halved:
-            lengths[-1] = _length(name, 2 * (lengths[-1] - 1))
+    lengths = [x.shape[axis] for axis in axes] if s is None else s
+    if s is None and kind in ("irfft", "hfft"):
+        lengths[-1] = 2 * (lengths[-1] - 1)
+    for n in lengths:
+        positive_ints(name, n=n)
     *steps, last = zip(axes, lengths, strict=True)
-    if kind == "hfft":
-        return _to_real(x.conj(), "ifft", steps, last, _SWAPPED[way])
-    if kind == "irfft":
-        return _to_real(x, "ifft", steps, last, way)
-    if kind == "ihfft":
-        return _from_real(name, x, steps, last, _SWAPPED[way]).conj()
-    if kind == "rfft":
-        return _from_real(name, x, steps, last, way)
-    for axis, n in (*steps, last):
+    way = _SWAPPED[way] if kind in ("hfft", "ihfft") else way
+    if kind in ("irfft", "hfft"):
+        order = [*((step, "ifft") for step in steps), (last, "irfft")]
+        return _steps(x.conj() if kind == "hfft" else x, order, way)
+    if kind in ("rfft", "ihfft"):
+        if x.is_complex():
+            raise TypeError(f"{name}: the input must be a tensor of real numbers, not {x.dtype}")
+        found = _steps(x, [(last, "rfft"), *((step, "fft") for step in reversed(steps))], way)
+        return found.conj() if kind == "ihfft" else found
+    return _steps(x, [(step, kind) for step in (*steps, last)], way)
+
+
+def _steps(x: Tensor, steps: list[tuple[tuple[int, int], str]], way: str) -> Tensor:
+    """Transforms one after another: of axes and lengths, by their kinds."""
+    for (axis, n), kind in steps:
         x = _transform(x, kind, n, axis, way)
     return x
 
 
-def _to_real(x: Tensor, kind: str, steps: Any, last: tuple[int, int], way: str) -> Tensor:
-    for axis, n in steps:
-        x = _transform(x, kind, n, axis, way)
-    return _transform(x, "irfft", last[1], last[0], way)
+def _three(name: str, sentence: str, given: str, printed: str) -> Any:
+    """The functions of a transform along one axis, along the last two, or others, and along all, or some.
+
+    Args:
+        name: of the first one.
+        sentence: what they give, where ``{0}`` is along what, and ``{1}`` the lengths.
+        given: what is transformed in the example.
+        printed: what that gives.
+    """
+
+    def along_one(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        return _by_axes(name, input, None if n is None else (n,), (dim,), norm)
+
+    def along_two(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+        return _by_axes(f"{name}2", input, s, dim, norm)
+
+    def along_several(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+        return _by_axes(f"{name}n", input, s, dim, norm)
+
+    def with_doc(function: Any, own: str, where: str, lengths: str, brackets: str) -> Any:
+        shown, result = (f"{brackets}{each}{brackets.replace('[', ']')}" for each in (given, printed))
+        example = f"Example:\n    >>> print({own}(Tensor({shown})))\n    {result}"
+        return told(function, own, f"{sentence.format(where, lengths)}.\n\n{example}")
+
+    return (
+        _ONE(with_doc(along_one, name, "an axis", "n", "[")),
+        _SEVERAL(with_doc(along_two, f"{name}2", "two axes", "s", "[[")),
+        _SEVERAL(with_doc(along_several, f"{name}n", "several axes", "s", "[[")),
+    )
 
 
-def _from_real(name: str, x: Tensor, steps: Any, last: tuple[int, int], way: str) -> Tensor:
-    if x.is_complex():
-        raise TypeError(f"{name}: the input must be a tensor of real numbers, not {x.dtype}")
-    x = _transform(x, "rfft", last[1], last[0], way)
-    for axis, n in reversed(steps):
-        x = _transform(x, "fft", n, axis, way)
-    return x
-
-
-def _along_one(name: str, sentence: str, given: str, printed: str) -> Any:
-    """The function that a name says, along one axis."""
-
-    def transform(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-        return _by_axes(name, input, None if n is None else (_length(name, n),), (dim,), norm)
-
-    example = f"Example:\n    >>> print({name}(Tensor([{given}])))\n    [{printed}]"
-    return _ONE(told(transform, name, f"{sentence.format('an axis', 'n')}.\n\n{example}"))
-
-
-def _along_axes(name: str, sentence: str, given: str, printed: str) -> Any:
-    """The function that a name says, along the last two axes, or all, unless it is told others."""
-    usual, where = ((-2, -1), "two axes") if name.endswith("2") else (None, "several axes")
-
-    def transform(input: Any, s: Any = None, dim: Any = usual, norm: str | None = None) -> Any:
-        return _by_axes(name, input, s, dim, norm)
-
-    example = f"Example:\n    >>> print({name}(Tensor([[{given}]])))\n    [[{printed}]]"
-    return _SEVERAL(told(transform, name, f"{sentence.format(where, 's')}.\n\n{example}"))
-
-
-# what each transform gives, and the example that each of its three functions shows
-_FFT: Final = ("The Fourier transform along {0}", "1.0, 2.0", " 3.+0.j -1.+0.j")
-_IFFT: Final = ("The inverse of the Fourier transform along {0}", "3.0, -1.0", "1.+0.j 2.+0.j")
-_RFFT: Final = (
-    "The half of the Fourier transform of real numbers that says all of it, along {0}", "1.0, 2.0", " 3.+0.j -1.+0.j"
-)  # fmt: skip
-_IRFFT: Final = (
+fft, fft2, fftn = _three("fft", "The Fourier transform along {0}", "1.0, 2.0", " 3.+0.j -1.+0.j")
+ifft, ifft2, ifftn = _three("ifft", "The inverse of the Fourier transform along {0}", "3.0, -1.0", "1.+0.j 2.+0.j")
+rfft, rfft2, rfftn = _three("rfft", "The half of the Fourier transform of real numbers that says all of it, along {0}",
+    "1.0, 2.0", " 3.+0.j -1.+0.j")  # fmt: skip
+irfft, irfft2, irfftn = _three("irfft",
     "The real numbers that have a half of a Fourier transform, along {0}; without `{1}` of even length", "3.0, -1.0",
-    "1. 2.",
-)  # fmt: skip
-_HFFT: Final = (
+    "1. 2.")  # fmt: skip
+hfft, hfft2, hfftn = _three("hfft",
     "The Fourier transform, which is real, of the numbers of which a Hermitian half is given, along {0}", "1.0, 2.0",
-    " 3. -1.",
-)  # fmt: skip
-_IHFFT: Final = (
+    " 3. -1.")  # fmt: skip
+ihfft, ihfft2, ihfftn = _three("ihfft",
     "The half of the inverse Fourier transform of real numbers that says all of it, along {0}", "3.0, -1.0",
-    "1.-0.j 2.-0.j",
-)  # fmt: skip
-fft, fft2, fftn = _along_one("fft", *_FFT), _along_axes("fft2", *_FFT), _along_axes("fftn", *_FFT)
-ifft, ifft2, ifftn = _along_one("ifft", *_IFFT), _along_axes("ifft2", *_IFFT), _along_axes("ifftn", *_IFFT)
-rfft, rfft2, rfftn = _along_one("rfft", *_RFFT), _along_axes("rfft2", *_RFFT), _along_axes("rfftn", *_RFFT)
-irfft, irfft2 = _along_one("irfft", *_IRFFT), _along_axes("irfft2", *_IRFFT)
-irfftn = _along_axes("irfftn", *_IRFFT)
-hfft, hfft2, hfftn = _along_one("hfft", *_HFFT), _along_axes("hfft2", *_HFFT), _along_axes("hfftn", *_HFFT)
-ihfft, ihfft2, ihfftn = (_along_one("ihfft", *_IHFFT), _along_axes("ihfft2", *_IHFFT), _along_axes("ihfftn", *_IHFFT))
+    "1.-0.j 2.-0.j")  # fmt: skip
 
 
 def _frequencies(name: str, n: Any, d: Any, dtype: Any, make: Any) -> Tensor:
     reals(name, d=d)
-    return Tensor(make(_length(name, n), float(d)), dtypes.float32 if dtype is None else dtype)
+    positive_ints(name, n=n)
+    return Tensor(make(n, float(d)), dtypes.float32 if dtype is None else dtype)
 
 
 _FREQUENCIES: Final = described(
@@ -223,9 +205,8 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
 
 def _shifted(name: str, input: Any, dim: Any, sign: int) -> Tensor:
     tensors(name, input=input)
-    axes = range(input.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else (dim,)
-    axes = tuple(one_axis(name, axis, input.ndim) for axis in axes)
-    shifts = tuple(input.shape[axis] // 2 if sign > 0 else -(input.shape[axis] // 2) for axis in axes)
+    axes = _axes(name, input.ndim, dim)
+    shifts = tuple([sign * (input.shape[axis] // 2) for axis in axes])
     return roll(input, shifts, axes) if axes else input
 
 

@@ -8,14 +8,17 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, shows
-from weft.ops.random import get_seed, random_state, set_seed
+from weft.core import Tensor, described, shows
+from weft.ops._checks import ints
+from weft.ops.random import get_seed, random_state, seed_words, set_seed
 from weft.ops.state import current_value
 
 __all__ = ["Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
-#: words of the state: two of a stream's key
-_WORDS: Final = 2
+_OF_STATE: Final = described(raises="TypeError: it is no Tensor of uint8.\nValueError: it has another size.")
+_OF_SEED: Final = described(
+    seed="non-negative int.", raises="TypeError: the seed is no int.\nValueError: it is negative."
+)
 
 
 class Generator:
@@ -35,23 +38,20 @@ class Generator:
 
     def __init__(self) -> None:
         self._seed = 0
-        self._state = _state_of(0)
+        self._state = Tensor(seed_words(0))
 
     def get_state(self) -> Tensor:
         """The state: a Tensor of uint8."""
         return Tensor(self._state.asnumpy().view(np.uint8).copy())
 
+    @_OF_STATE
     def set_state(self, state: Tensor) -> None:
         """Go on from a state.
 
         Args:
             state: what `get_state` gave.
-
-        Raises:
-            TypeError: it is no Tensor of uint8.
-            ValueError: it has another size.
         """
-        self._state = Tensor(_words_of(state))
+        self._state.rebind(current_value(Tensor(_words_of(state))))
 
     def seed(self) -> int:
         """Start anew with a seed that the system draws.
@@ -63,22 +63,16 @@ class Generator:
         self.manual_seed(drawn)
         return drawn
 
+    @_OF_SEED
     def manual_seed(self, seed: int) -> Generator:
         """Start anew with a seed.
 
-        Args:
-            seed: non-negative int.
-
         Returns:
             Generator: this one.
-
-        Raises:
-            TypeError: the seed is no int.
-            ValueError: it is negative.
         """
         _check_seed(seed)
         self._seed = seed
-        self._state = _state_of(seed)
+        self._state.rebind(current_value(Tensor(seed_words(seed))))
         return self
 
     def initial_seed(self) -> int:
@@ -92,11 +86,9 @@ class _Default(Generator):
     def __init__(self) -> None:
         """The state is that of the program."""
 
-    def get_state(self) -> Tensor:
-        return Tensor(random_state().asnumpy().view(np.uint8).copy())
-
-    def set_state(self, state: Tensor) -> None:
-        random_state().rebind(current_value(Tensor(_words_of(state))))
+    @property
+    def _state(self) -> Tensor:  # type: ignore[override]
+        return random_state()
 
     def manual_seed(self, seed: int) -> Generator:
         _check_seed(seed)
@@ -111,13 +103,8 @@ class _Default(Generator):
         return low | high << 32
 
 
-def _state_of(seed: int) -> Tensor:
-    return Tensor(np.asarray([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF], np.uint32))
-
-
 def _check_seed(seed: Any) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise TypeError(f"the seed must be an int, not {type(seed).__name__}")
+    ints("manual_seed", seed=seed)
     if seed < 0:
         raise ValueError(f"the seed must not be negative, not {seed}")
 
@@ -125,8 +112,8 @@ def _check_seed(seed: Any) -> None:
 def _words_of(state: Any) -> np.ndarray[Any, Any]:
     if not isinstance(state, Tensor) or state.dtype is not dtypes.uint8:
         raise TypeError("a state is a Tensor of uint8, as get_rng_state gives it")
-    if state.shape != (4 * _WORDS,):
-        raise ValueError(f"a state has the shape ({4 * _WORDS},), not {state.shape}")
+    if state.shape != (8,):
+        raise ValueError(f"a state has the shape (8,), not {state.shape}")
     return state.asnumpy().copy().view(np.uint32)
 
 
@@ -147,15 +134,12 @@ def get_rng_state() -> Tensor:
     return default_generator.get_state()
 
 
+@_OF_STATE
 def set_rng_state(state: Tensor) -> None:
     """Let the program's stream of random numbers go on from a state.
 
     Args:
         state: what `get_rng_state` gave.
-
-    Raises:
-        TypeError: it is no Tensor of uint8.
-        ValueError: it has another size.
 
     Example:
         >>> set_rng_state(get_rng_state())
@@ -163,19 +147,13 @@ def set_rng_state(state: Tensor) -> None:
     default_generator.set_state(state)
 
 
+@_OF_SEED
 @shows("manual_seed(5).initial_seed()", "5")
 def manual_seed(seed: int) -> Generator:
     """Start the program's stream of random numbers anew.
 
-    Args:
-        seed: non-negative int.
-
     Returns:
         Generator: that of the program.
-
-    Raises:
-        TypeError: the seed is no int.
-        ValueError: it is negative.
     """
     return default_generator.manual_seed(seed)
 

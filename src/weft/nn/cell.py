@@ -13,19 +13,19 @@ import inspect
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from weft import context
 from weft.autodiff.starts import is_hooked
 from weft.capture.python.namespaces import set_state
 from weft.capture.python.users import users_code
 from weft.capture.state import events
-from weft.core import Parameter, Tensor, keeps, trace, transparent
+from weft.core import Parameter, Tensor, described, keeps, trace, transparent
 from weft.core.home import Home
 from weft.core.parameters import ParameterTuple, rename
-from weft.nn.hooks import Hookable, call_with_extras, cast_floating
+from weft.nn.hooks import Hooked, call_with_extras, cast_floating
 from weft.nn.remarks import Remarks
-from weft.nn.state import STATE_HOOKS, State, buffer_error
+from weft.nn.state import STATE_HOOKS, State, buffer_error, check_name
 from weft.ops._checks import strings
 
 #: installed by the compiler: runs a cell as a graph in GRAPH_MODE; NotImplemented where compiling is switched off
@@ -45,13 +45,19 @@ _NO_SUPER = (
 )
 
 
+_taking_inputs = described(args="the inputs.", cast_inputs="the inputs.", kwargs="the inputs given by name.")
+_walking = described(
+    name_prefix="path of this cell.", expand="also those of sub-cells.", recurse="also those of sub-cells."
+)
+
+
 def _next_version(state: dict[str, Any]) -> int:
     """The version of a cell with these attributes after a change; its last bit is whether the cell trains."""
     version: int = state["_version"]
     return (version + 2 & -2) | (state.get("training") is True)
 
 
-class Cell(State, Remarks, Hookable):
+class Cell(State, Remarks, Hooked):
     """Base class of all networks: assign parameters and sub-cells in `__init__`, compute in `construct`.
 
     Args:
@@ -180,24 +186,16 @@ class Cell(State, Remarks, Hookable):
         """What `set_inputs` was given: a tuple, a dict, or None."""
         return self.__dict__.get("_inputs")
 
+    @_taking_inputs
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs; every network defines its own.
-
-        Args:
-            args: the inputs.
-            kwargs: the inputs given by name.
-        """
+        """Compute the outputs; every network defines its own."""
         raise AttributeError(
             f"{type(self).__name__} defines no construct method; add:\n    def construct(self, x):\n        return ..."
         )
 
+    @_taking_inputs
     def run_construct(self, cast_inputs: Any, kwargs: dict[str, Any]) -> Any:
-        """Compute the outputs without hooks and casts.
-
-        Args:
-            cast_inputs: the inputs.
-            kwargs: the inputs given by name.
-        """
+        """Compute the outputs without hooks and casts."""
         return self.construct(*cast_inputs, **kwargs)
 
     def cast_inputs(self, inputs: Any, dst_type: Any) -> Any:
@@ -209,25 +207,18 @@ class Cell(State, Remarks, Hookable):
         """
         return cast_floating(inputs, dst_type)
 
+    @_taking_inputs
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Check inputs against `construct`; the first call with them compiles the graph.
-
-        Args:
-            args: the inputs.
-            kwargs: the inputs given by name.
 
         Raises:
             TypeError: `construct` does not take them.
         """
         inspect.signature(self.construct).bind(*args, **kwargs)
 
+    @_taking_inputs
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the cell as a graph, in every mode.
-
-        Args:
-            args: the inputs.
-            kwargs: the inputs given by name.
-        """
+        """Call the cell as a graph, in every mode."""
         if graph_call is not None and trace.current() is None:
             result = graph_call(self, args, kwargs)
             if result is not NotImplemented:
@@ -400,7 +391,7 @@ class Cell(State, Remarks, Hookable):
             KeyError: the name contains a dot, or is taken by something that is no parameter.
             TypeError: `param` is no Parameter.
         """
-        _check_name(self, param_name, "_params", check_name_contain_dot)
+        check_name("insert_param_to_cell", self, param_name, "_params", check_name_contain_dot)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(f"insert_param_to_cell: {param_name!r} must be a Parameter, not {type(param).__name__}")
         if param is not None:
@@ -421,7 +412,7 @@ class Cell(State, Remarks, Hookable):
             KeyError: the name contains a dot, or is taken.
             TypeError: `child_cell` is no Cell.
         """
-        _check_name(self, child_name, "_cells", True)
+        check_name("insert_child_to_cell", self, child_name, "_cells")
         if child_cell is not None and not isinstance(child_cell, Cell):
             raise TypeError(f"insert_child_to_cell: {child_name!r} must be a Cell, not {type(child_cell).__name__}")
         if child_cell is self:
@@ -466,13 +457,9 @@ class Cell(State, Remarks, Hookable):
         """The direct sub-cells."""
         return self.name_cells().values()
 
+    @_walking
     def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their paths, each once.
-
-        Args:
-            name_prefix: path of this cell.
-            expand: also those of sub-cells.
-        """
+        """The parameters with their paths, each once."""
         found: dict[int, tuple[str, Parameter]] = {}
         cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
         for path, cell in cells:
@@ -481,44 +468,29 @@ class Cell(State, Remarks, Hookable):
                     found.setdefault(id(param), (f"{path}.{name}" if path else name, param))
         return iter([*found.values()])
 
+    @_walking
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once.
-
-        Args:
-            expand: also those of sub-cells.
-        """
+        """The parameters, each once."""
         return iter([param for _, param in self.parameters_and_names(expand=expand)])
 
+    @_walking
     def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
-        """The parameters by their own names.
-
-        Args:
-            recurse: also those of sub-cells.
-        """
+        """The parameters by their own names."""
         return OrderedDict((param.name, param) for param in self.get_parameters(expand=recurse))
 
+    @_walking
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters with ``requires_grad``.
-
-        Args:
-            recurse: also those of sub-cells.
-        """
+        """The parameters with ``requires_grad``."""
         return [param for param in self.get_parameters(expand=recurse) if param.requires_grad]
 
+    @_walking
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters without ``requires_grad``.
-
-        Args:
-            recurse: also those of sub-cells.
-        """
+        """The parameters without ``requires_grad``."""
         return [param for param in self.get_parameters(expand=recurse) if not param.requires_grad]
 
+    @_walking
     def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter] | None:
-        """The parameters that every device holds alike, by name.
-
-        Args:
-            recurse: also those of sub-cells.
-        """
+        """The parameters that every device holds alike, by name."""
         found = OrderedDict((p.name, p) for p in self.get_parameters(recurse) if not p.layerwise_parallel)
         return found or None
 
@@ -670,11 +642,6 @@ class Cell(State, Remarks, Hookable):
             if path:
                 cell.__dict__["_scope"] = path
 
-    def _note(self, name: str, value: Any) -> Self:
-        super()._note(name, value)
-        self._refresh_extras()
-        return self
-
     def recompute(self, mode: bool = True, **kwargs: Any) -> None:
         """Have backward passes compute again what this cell computes on the way, see `weft.autodiff.recompute`.
 
@@ -697,8 +664,7 @@ class Cell(State, Remarks, Hookable):
         if not self._cells:
             return f"{head}{extra})"
         lines = [extra] if extra else []
-        for name, cell in self._cells.items():
-            lines.append(f"({name}): {cell!r}")
+        lines += [f"({name}): {cell!r}" for name, cell in self._cells.items()]
         body = "\n".join(lines).replace("\n", "\n  ")
         return f"{head}\n  {body}\n)"
 
@@ -733,15 +699,3 @@ def _arity_of(construct: Any) -> tuple[int, int]:
     least = sum(1 for p in positional if p.default is p.empty)
     most = -1 if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(positional)
     return least, most
-
-
-def _check_name(cell: Cell, name: str, registry: str, refuse_dot: bool) -> None:
-    kind = "parameter" if registry == "_params" else "sub-cell"
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
-    if not name:
-        raise KeyError(f"the name of a {kind} must not be empty")
-    if refuse_dot and "." in name:
-        raise KeyError(f"the name of a {kind} must not contain a dot: {name!r}")
-    if hasattr(cell, name) and name not in getattr(cell, registry):
-        raise KeyError(f"{type(cell).__name__} already has an attribute {name!r}; choose another name for the {kind}")

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from weft.autodiff.custom import call_with_bprop, cell_backward_hook
 from weft.autodiff.recompute import recompute
-from weft.core import CAST, Parameter, Tensor, apply, data_of, transparent
+from weft.core import CAST, Parameter, Tensor, apply, data_of, described, transparent
 from weft.dtypes import DType
 from weft.parallel.stages import at_stage, hold, settle
 from weft.parallel.strategies import spread_around
-
-
-class Hooked(Protocol):
-    """What hooks, custom derivatives and casts need of a Cell."""
-
-    _params: dict[str, Parameter | None]
-    _buffer_names: dict[str, bool]
-    _cast_type: DType | None
-    _settings: dict[str, Any]
-    _forward_pre_hooks: dict[int, Any]
-    _forward_hooks: dict[int, Any]
-    _backward_pre_hooks: dict[int, Callable[..., Any]]
-    _backward_hooks: dict[int, Callable[..., Any]]
-
-    @property
-    def construct(self) -> Callable[..., Any]:
-        """The computation."""
-
-    def _refresh_extras(self) -> None:
-        """Note whether a call has to do more than `construct`."""
 
 
 class HookHandle:
@@ -97,21 +77,36 @@ class _Told(NamedTuple):
     always_call: bool = False
 
 
-class Hookable:
+registers = described(
+    returns="HookHandle: whose ``remove()`` takes it away.",
+    hook="the hook.",
+    hook_fn="the hook.",
+    prepend="whether it runs before the hooks that are there.",
+)
+
+
+class Hooked:
     """The part of a Cell that is about functions called before and after it."""
 
+    _params: dict[str, Parameter | None]
+    _buffer_names: dict[str, bool]
+    _cast_type: DType | None
+    _settings: dict[str, Any]
+    _forward_pre_hooks: dict[int, Any]
+    _forward_hooks: dict[int, Any]
+    _backward_pre_hooks: dict[int, Callable[..., Any]]
+    _backward_hooks: dict[int, Callable[..., Any]]
+    construct: Callable[..., Any]
+    _refresh_extras: Callable[[], None]
+
+    @registers
     def register_forward_pre_hook(
         self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> HookHandle:
         """Call ``hook_fn(cell, inputs)`` before each construct; what it returns, if anything, replaces the inputs.
 
         Args:
-            hook_fn: the hook.
-            prepend: whether it runs before the hooks that are there.
             with_kwargs: whether it is ``hook_fn(cell, inputs, kwargs)`` and returns None or a pair of both.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
 
         Raises:
             TypeError: it cannot be called.
@@ -119,6 +114,7 @@ class Hookable:
         """
         return _registered(self, "_forward_pre_hooks", hook_fn, prepend, with_kwargs)
 
+    @registers
     def register_forward_hook(
         self,
         hook_fn: Callable[..., Any],
@@ -130,39 +126,23 @@ class Hookable:
         """Call ``hook_fn(cell, inputs, output)`` after each construct; what it returns replaces the output.
 
         Args:
-            hook_fn: the hook.
-            prepend: whether it runs before the hooks that are there.
             with_kwargs: whether it is ``hook_fn(cell, inputs, kwargs, output)``.
             always_call: whether it is called, with None as the output, where the cell raised, too.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
 
         Raises:
             TypeError: it cannot be called.
         """
         return _registered(self, "_forward_hooks", hook_fn, prepend, with_kwargs, always_call)
 
+    @registers
     def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Call ``hook_fn(cell, grad_output)`` before the backward pass of the cell; what it returns replaces it.
-
-        Args:
-            hook_fn: the hook.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
-        """
+        """Call ``hook_fn(cell, grad_output)`` before the backward pass of the cell; what it returns replaces it."""
         return _registered(self, "_backward_pre_hooks", hook_fn)
 
+    @registers
     def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Call ``hook_fn(cell, grad_input, grad_output)`` after the backward pass of the cell; what it returns
         replaces the gradients of the inputs.
-
-        Args:
-            hook_fn: the hook.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
         """
         return _registered(self, "_backward_hooks", hook_fn)
 
@@ -176,7 +156,32 @@ class Hookable:
             TypeError: a hook is not callable, or what has one is no Parameter.
             ValueError: a dict has other keys.
         """
-        hook_parameters(self, hook)
+        this: Any = self
+        by_id = _hooks_of_parameters(this, hook)
+        for _, below in this.cells_and_names():
+            own = {name: by_id[id(param)] for name, param in below._params.items() if id(param) in by_id}
+            if own:
+                below.__dict__["_parameter_hooks"] = {**below.__dict__.get("_parameter_hooks", {}), **own}
+                below._refresh_extras()
+
+
+def _hooks_of_parameters(cell: Any, hook: Any) -> dict[int, Any]:
+    """The hook of each parameter that has one, by the parameter's id."""
+    if callable(hook):
+        return {id(param): hook for param in cell.get_parameters()}
+    if not isinstance(hook, list):
+        raise TypeError(f"a hook of parameters must be callable or a list of dicts, not {type(hook).__name__}")
+    by_id: dict[int, Any] = {}
+    for item in hook:
+        if not isinstance(item, dict) or set(item) != {"params", "hook"}:
+            raise ValueError(f'each item must be a dict {{"params": [...], "hook": ...}}, not {item!r:.80}')
+        if not callable(item["hook"]):
+            raise TypeError(f"a hook must be callable, not {type(item['hook']).__name__}")
+        for param in item["params"]:
+            if not isinstance(param, Parameter):
+                raise TypeError(f"params must hold Parameters, not a {type(param).__name__}")
+            by_id[id(param)] = item["hook"]
+    return by_id
 
 
 def _registered(
@@ -277,35 +282,6 @@ def _compute_here(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if cell._settings.get("recompute"):
         return recompute(_compute_once, cell, args, kwargs)
     return _compute_once(cell, args, kwargs)
-
-
-def hook_parameters(cell: Any, hook: Any) -> None:
-    """Note which function a cell and those below it compute with in place of each parameter.
-
-    Args:
-        cell: the cell.
-        hook: a function for all parameters, or a list of ``{"params": [...], "hook": ...}``.
-    """
-    by_id: dict[int, Any] = {}
-    if callable(hook):
-        by_id = {id(param): hook for param in cell.get_parameters()}
-    elif not isinstance(hook, list):
-        raise TypeError(f"a hook of parameters must be callable or a list of dicts, not {type(hook).__name__}")
-    else:
-        for item in hook:
-            if not isinstance(item, dict) or set(item) != {"params", "hook"}:
-                raise ValueError(f'each item must be a dict {{"params": [...], "hook": ...}}, not {item!r:.80}')
-            if not callable(item["hook"]):
-                raise TypeError(f"a hook must be callable, not {type(item['hook']).__name__}")
-            for param in item["params"]:
-                if not isinstance(param, Parameter):
-                    raise TypeError(f"params must hold Parameters, not a {type(param).__name__}")
-                by_id[id(param)] = item["hook"]
-    for _, below in cell.cells_and_names():
-        own = {name: by_id[id(param)] for name, param in below._params.items() if id(param) in by_id}
-        if own:
-            below.__dict__["_parameter_hooks"] = {**below.__dict__.get("_parameter_hooks", {}), **own}
-            below._refresh_extras()
 
 
 @transparent

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from weft import dtypes
 from weft.cuts import check_strategies
 from weft.dtypes import DType
+from weft.ops._checks import positive_ints
 from weft.parallel.strategies import plan
 
 
@@ -19,6 +20,28 @@ class MixedPrecisionType(IntEnum):
     FP32 = 2
     BF16 = 3
     AUTOCAST = 4
+
+
+#: the element types in which calls compute
+_ELEMENTS: Final = {
+    MixedPrecisionType.FP16: dtypes.float16,
+    MixedPrecisionType.FP32: dtypes.float32,
+    MixedPrecisionType.BF16: dtypes.bfloat16,
+}
+
+
+def _numbered(name: str, doc: str) -> Any:
+    """An attribute that is a number from 0, or None as long as it is not set."""
+
+    def found(cell: Remarks) -> int | None:
+        return cell._settings.get(name)
+
+    def keep(cell: Remarks, value: int) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ValueError(f"{name} must be a non-negative int, not {value!r}")
+        cell._note(name, value)
+
+    return property(found, keep, doc=doc)
 
 
 class Remarks:
@@ -49,6 +72,7 @@ class Remarks:
 
     def _note(self, name: str, value: Any) -> Self:
         self._settings[name] = value
+        self._refresh_extras()
         return self
 
     def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
@@ -97,9 +121,7 @@ class Remarks:
             check_strategies(name, what, value)
         if parameter_plan is not None:
             plan(name, self, parameter_plan)
-        self._note("shard", (in_strategy, out_strategy, kwargs))
-        self._refresh_extras()
-        return self
+        return self._note("shard", (in_strategy, out_strategy, kwargs))
 
     def flatten_weights(self, fusion_size: int = 0) -> None:
         """Accepted for programs that ask for contiguous weights; the compiler lays memory out.
@@ -109,17 +131,8 @@ class Remarks:
         """
         self._note("flatten_weights", fusion_size)
 
-    @property
-    def pipeline_stage(self) -> int | None:
-        """Pipeline stage of the cell, None if not set."""
-        return self._settings.get("pipeline_stage")
-
-    @pipeline_stage.setter
-    def pipeline_stage(self, value: int) -> None:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise ValueError(f"pipeline_stage must be a non-negative int, not {value!r}")
-        self._note("pipeline_stage", value)
-        self._refresh_extras()
+    pipeline_stage = _numbered("pipeline_stage", "Pipeline stage of the cell, None if not set.")
+    pipeline_segment = _numbered("pipeline_segment", "Segment of a pipeline that the cell belongs to, None if not set.")
 
     def offload(self, backward_prefetch: str | int = "Auto") -> None:
         """Accepted for programs that keep intermediate results elsewhere; they stay on the device.
@@ -131,13 +144,10 @@ class Remarks:
             TypeError: it is something else.
             ValueError: it is another text, or not positive.
         """
-        if isinstance(backward_prefetch, str):
-            if backward_prefetch != "Auto":
-                raise ValueError(f"backward_prefetch must be 'Auto' or an int, not {backward_prefetch!r}")
-        elif isinstance(backward_prefetch, bool) or not isinstance(backward_prefetch, int):
-            raise TypeError(f"backward_prefetch must be 'Auto' or an int, not {type(backward_prefetch).__name__}")
-        elif backward_prefetch < 1:
-            raise ValueError(f"backward_prefetch must be positive, not {backward_prefetch}")
+        if not isinstance(backward_prefetch, str):
+            positive_ints("offload", backward_prefetch=backward_prefetch)
+        elif backward_prefetch != "Auto":
+            raise ValueError(f"backward_prefetch must be 'Auto' or an int, not {backward_prefetch!r}")
         self._note("offload", backward_prefetch)
 
     def set_broadcast_flag(self, mode: bool = True) -> Self:
@@ -154,17 +164,6 @@ class Remarks:
 
     def remove_redundant_parameters(self) -> None:
         """Accepted for programs that leave parts of parameters to other devices; each parameter is whole here."""
-
-    @property
-    def pipeline_segment(self) -> int | None:
-        """Segment of a pipeline that the cell belongs to, None if not set."""
-        return self._settings.get("pipeline_segment")
-
-    @pipeline_segment.setter
-    def pipeline_segment(self, value: int) -> None:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise ValueError(f"pipeline_segment must be a non-negative int, not {value!r}")
-        self._note("pipeline_segment", value)
 
     @property
     def jit_config_dict(self) -> dict[str, Any]:
@@ -186,10 +185,7 @@ class Remarks:
             mixed_type: the element type.
             recursive: also the cells below.
         """
-        names = {MixedPrecisionType.FP16: "float16", MixedPrecisionType.FP32: "float32"}
-        names[MixedPrecisionType.BF16] = "bfloat16"
-        wanted = names.get(MixedPrecisionType(mixed_type))
-        self._compute_in(None if wanted is None else getattr(dtypes, wanted), recursive)
+        self._compute_in(_ELEMENTS.get(MixedPrecisionType(mixed_type)), recursive)
 
     def _compute_in(self, dtype: DType | None, recursive: bool) -> None:
         """Have calls cast what they take to an element type."""
@@ -201,11 +197,7 @@ class Remarks:
     def get_mixed_precision_type(self) -> MixedPrecisionType:
         """In which element type the cell has been set to compute."""
         found = self.__dict__.get("_cast_type")
-        if found is None:
-            return MixedPrecisionType.NOTSET
-        return {"float16": MixedPrecisionType.FP16, "float32": MixedPrecisionType.FP32}.get(
-            found.np_dtype.name, MixedPrecisionType.BF16
-        )
+        return next((kind for kind, dtype in _ELEMENTS.items() if dtype is found), MixedPrecisionType.NOTSET)
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
         """Group the gradient exchange of the parameters (kept; the compiler groups by itself).

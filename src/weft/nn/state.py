@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from weft.core import CAST, Parameter, Tensor, apply, transparent
 from weft.dtypes import DType
-from weft.nn.hooks import HookHandle
+from weft.nn.hooks import HookHandle, registers
 from weft.parallel.slices import placed_as
 
 _EXTRA = "_extra_state"
@@ -36,14 +36,26 @@ class IncompatibleKeys(NamedTuple):
 
 def buffer_error(owner: Any, name: str, value: Any) -> Exception | None:
     """Why an attribute that is a buffer cannot get a value; None if it can."""
-    if isinstance(value, Tensor) and not isinstance(value, Parameter):
-        return None
-    if value is None:
+    if value is None or (isinstance(value, Tensor) and not isinstance(value, Parameter)):
         return None
     where = f"{type(owner).__name__}.{name} is a buffer"
     if isinstance(value, Parameter) or hasattr(value, "_params"):
         return KeyError(f"{where}; delete it before the name becomes a {type(value).__name__}")
     return TypeError(f"{where}; it can become another Tensor or None, not a {type(value).__name__}")
+
+
+def check_name(caller: str, cell: Any, name: Any, registry: str, refuse_dot: bool = True) -> None:
+    """Refuse what cannot be the name of a parameter, a sub-cell or a buffer; `registry` has those of its kind."""
+    kind = {"_params": "parameter", "_cells": "sub-cell", "_buffer_names": "buffer"}[registry]
+    if not isinstance(name, str):
+        raise TypeError(f"{caller}: the name of a {kind} must be a str, not {type(name).__name__}")
+    if not name:
+        raise KeyError(f"{caller}: the name of a {kind} must not be empty")
+    if refuse_dot and "." in name:
+        raise KeyError(f"{caller}: the name of a {kind} must not contain a dot: {name!r}")
+    if hasattr(cell, name) and name not in getattr(cell, registry):
+        taken = f"{type(cell).__name__} already has an attribute {name!r}"
+        raise KeyError(f"{caller}: {taken}; choose another name for the {kind}")
 
 
 class State:
@@ -75,19 +87,11 @@ class State:
             >>> [name for name, _ in net.named_buffers()], list(net.state_dict())
             (['mask'], ['mask'])
         """
-        if not isinstance(name, str):
-            raise TypeError(f"register_buffer: the name of a buffer must be a str, not {type(name).__name__}")
-        if not name:
-            raise KeyError("register_buffer: the name of a buffer must not be empty")
-        if "." in name:
-            raise KeyError(f"register_buffer: the name of a buffer must not contain a dot: {name!r}")
-        state = self.__dict__
-        if name not in self._buffer_names and hasattr(self, name):
-            raise KeyError(f"register_buffer: {type(self).__name__} already has an attribute {name!r}")
+        check_name("register_buffer", self, name, "_buffer_names")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"register_buffer: {name!r} must be a Tensor or None, not {type(tensor).__name__}")
         self._buffer_names[name] = bool(persistent)
-        state[name] = tensor
+        self.__dict__[name] = tensor
         self._count_change()
 
     def _count_change(self) -> None:
@@ -342,48 +346,36 @@ class State:
         self.__dict__.setdefault(registry, OrderedDict())
         return HookHandle(this, registry, hook)
 
+    @registers
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Call ``hook(cell, prefix, keep_vars)`` before `state_dict` gathers the cell's state.
-
-        Args:
-            hook: the hook.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
-        """
+        """Call ``hook(cell, prefix, keep_vars)`` before `state_dict` gathers the cell's state."""
         return self._add_hook("_state_pre_hooks", hook)
 
+    @registers
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(cell, state_dict, prefix, local_metadata)`` after `state_dict` has gathered the cell's state.
 
         Args:
             hook: the hook, which may change the dict and returns None.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
         """
         return self._add_hook("_state_post_hooks", hook)
 
+    @registers
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(cell, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``
         before `load_state_dict` writes the cell's state.
 
         Args:
             hook: the hook, which may change the dict and the lists.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
         """
         return self._add_hook("_load_pre_hooks", hook)
 
+    @registers
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call ``hook(cell, incompatible_keys)`` after `load_state_dict` has written the state of the cell and below.
 
         Args:
             hook: the hook, which may change the two lists and returns None.
-
-        Returns:
-            HookHandle: whose ``remove()`` takes it away.
         """
         return self._add_hook("_load_post_hooks", hook)
 

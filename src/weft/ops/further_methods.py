@@ -36,7 +36,7 @@ from weft.ops import (
 from weft.ops import index as indexing
 from weft.ops._checks import bools, floats, no_generator
 from weft.ops._rules import flat_numbers, tensor
-from weft.ops.methods import attach, attach_written, listed
+from weft.ops.methods import attach, attach_written, listed, of_itself
 
 _SAME: tuple[tuple[Any, str], ...] = (
     (activation, "hardshrink"),
@@ -70,14 +70,6 @@ def _scattered(name: str) -> Any:
     return method
 
 
-def _never(sentence: str) -> Any:
-    def method(self: Any) -> bool:
-        return False
-
-    method.__doc__ = sentence
-    return method
-
-
 def _diagonal(x: Any, wrap: bool) -> Any:
     """Which elements the main diagonal has; it goes on below a tall matrix where it wraps."""
     if x.ndim < 2:
@@ -97,8 +89,25 @@ def _filled_diagonal(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 _SUMMED = frozenset({dtypes.bool_, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.uint8})
 
 
+def _never(self: Any) -> bool:
+    return False
+
+
 class _Methods:
     """Methods of a form of their own, each attached to `Tensor` under its name."""
+
+    clone = of_itself("A copy, through which gradients flow.", state.deepcopy)
+    data_ptr = of_itself("The address of the elements in memory.", lambda self: int(self.asnumpy().ctypes.data), "int")
+    flush_from_cache = of_itself(
+        "Write what caches hold of the tensor back to it: there are none.", lambda self: None, "None"
+    )
+    get_bytes = of_itself(
+        "The elements as bytes.", lambda self: np.asarray(self.concrete("get_bytes()")).tobytes(), "bytes"
+    )
+    is_init = of_itself("Whether an initializer waits: never, elements are there from the beginning.", _never, "bool")
+    is_pinned = of_itself("Whether the elements are in memory that is kept for transfers: never.", _never, "bool")
+    is_shared = of_itself("Whether the elements are in memory that processes share: never.", _never, "bool")
+    pin_memory = of_itself("The tensor itself.", lambda self: self)
 
     def argmax_with_value(self: Any, axis: Any = 0, keep_dims: bool = False) -> Any:
         """The maxima along an axis, of all elements where it is None, and where they are."""
@@ -113,22 +122,11 @@ class _Methods:
         drawn = random.rand(self.shape, dtype=dtypes.float32)
         return (((drawn - 0.5) * math.pi).tan() * sigma + median).astype(self.dtype)
 
-    def clone(self: Any) -> Any:
-        """A copy, through which gradients flow."""
-        return state.deepcopy(self)
-
     def log_normal(self: Any, mean: float = 1.0, std: float = 2.0) -> Any:
         """Numbers whose logarithms are of a normal distribution, in the shape of this tensor of floats."""
         if not self.dtype.is_floating:
             raise TypeError(f"log_normal: the tensor must be of floats, not of {self.dtype}")
         return (random.randn(self.shape, dtype=self.dtype) * std + mean).exp()
-
-    def data_ptr(self: Any) -> int:
-        """The address of the elements in memory."""
-        return int(self.asnumpy().ctypes.data)
-
-    def flush_from_cache(self: Any) -> None:
-        """Write what caches hold of the tensor back to it: there are none."""
 
     def uniform(self: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None) -> Any:
         """Numbers of a uniform distribution in the shape of this tensor."""
@@ -142,10 +140,6 @@ class _Methods:
         floats("fill_diagonal", fill_value=fill_value)
         return _filled_diagonal(self, fill_value, wrap)
 
-    def get_bytes(self: Any) -> bytes:
-        """The elements as bytes."""
-        return np.asarray(self.concrete("get_bytes()")).tobytes()
-
     def index(self: Any, indices: Any) -> Any:
         """Elements by a tensor of positions for each of the first dimensions."""
         if not isinstance(indices, (tuple, list)):
@@ -158,14 +152,6 @@ class _Methods:
             raise TypeError(f"index_put: the indices must be a tuple of tensors, not {type(indices).__name__}")
         bools("index_put", accumulate=accumulate)
         return indexing.updated(self, tuple(indices), values, accumulate)
-
-    is_init = _never("Whether an initializer waits: never, elements are there from the beginning.")
-    is_pinned = _never("Whether the elements are in memory that is kept for transfers: never.")
-    is_shared = _never("Whether the elements are in memory that processes share: never.")
-
-    def pin_memory(self: Any) -> Any:
-        """The tensor itself."""
-        return self
 
     def approximate_equal(self: Any, other: Any, tolerance: float = 1e-5) -> Any:
         """Whether elements differ by less than a tolerance; see `ops.approximate_equal`.
@@ -256,12 +242,10 @@ class _Methods:
         self.assign_value(data)
 
     mH = property(linalg.adjoint, doc="Conjugate transpose of the last two axes.")
-    is_meta = property(lambda self: False, doc="Whether the tensor has no elements, only a shape: never.")
+    is_meta = property(_never, doc="Whether the tensor has no elements, only a shape: never.")
     init_finished = property(lambda self: True, doc="Whether the elements are there: always.")
     symbolic_shape = property(lambda self: None, doc="Sizes that are known as expressions: none.")
-    const_arg = property(
-        lambda self: False, doc="Whether graphs hold the tensor as a constant where it is given: never."
-    )
+    const_arg = property(_never, doc="Whether graphs hold the tensor as a constant where it is given: never.")
 
 
 class _Written:

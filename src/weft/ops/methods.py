@@ -5,7 +5,7 @@ Declarations attach their own methods (`method=...`); this module attaches the r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod as product
 from types import FunctionType
 from typing import Any
@@ -123,12 +123,24 @@ def _extreme(name: str) -> Any:
     return method
 
 
-def _caster(dtype: Any) -> Any:
-    def convert(self: Any) -> Any:
-        return state.cast(self, dtype)
+def of_itself(sentence: str, compute: Callable[[Any], Any], returns: str = "Any") -> Any:
+    """A method without arguments.
 
-    convert.__doc__ = f"Convert to {dtype}."
-    return convert
+    Args:
+        sentence: what it gives.
+        compute: how.
+        returns: of which type that is.
+    """
+
+    def method(self: Any) -> Any:
+        return compute(self)
+
+    method.__doc__, method.__annotations__["return"] = sentence, returns
+    return method
+
+
+def _caster(dtype: Any) -> Any:
+    return of_itself(f"Convert to {dtype}.", lambda self: state.cast(self, dtype))
 
 
 def _some(name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -313,19 +325,14 @@ class _Methods:
 
     # -- copies and writes
 
-    def copy(self: Any) -> Any:
-        """A tensor of the same elements that later writes to this one do not change."""
-        return state.deepcopy(self)
+    copy = of_itself("A tensor of the same elements that later writes to this one do not change.", state.deepcopy)
+    value = of_itself("The current value as a plain tensor.", state.current_value)
 
     @keeps
     def __deepcopy__(self: Any, memodict: Any) -> Any:
         """The same for `copy.deepcopy`, through which gradients flow as through `copy`."""
         del memodict
         return state.deepcopy(self)
-
-    def value(self: Any) -> Any:
-        """The current value as a plain tensor."""
-        return state.current_value(self)
 
     def assign_value(self: Any, value: Any) -> Any:
         """Take the value of another tensor."""
@@ -434,38 +441,28 @@ class _Methods:
 
     # -- facts
 
-    def dim(self: Any) -> int:
-        """Number of dimensions."""
-        return int(self.ndim)
-
-    def numel(self: Any) -> int:
-        """Number of elements."""
-        return int(self.size)
+    dim = of_itself("Number of dimensions.", lambda self: int(self.ndim), "int")
+    numel = of_itself("Number of elements.", lambda self: int(self.size), "int")
+    storage_offset = of_itself("The first element's place among those that the tensor has: 0.", lambda self: 0, "int")
+    is_signed = of_itself("Whether the element type has negative values.", lambda self: self.dtype.is_signed, "bool")
+    is_contiguous = of_itself(
+        "Whether the elements lie in order, one after the other; those of a view may lie otherwise in its base.",
+        sharing.is_contiguous,
+        "bool",
+    )
 
     def stride(self: Any, dim: int | None = None) -> Any:
         """Elements from one position of an axis to the next; of all axes, as a list, without an axis."""
         steps = [product(self.shape[at + 1 :]) for at in range(self.ndim)]
         return steps if dim is None else steps[one_axis("stride", dim, self.ndim)]
 
-    def storage_offset(self: Any) -> int:
-        """The first element's place among those that the tensor has: 0."""
-        return 0
-
     def init_data(self: Any, *_: Any, **__: Any) -> Any:
         """The tensor itself, which has its elements from the beginning."""
         return self
 
-    def is_contiguous(self: Any) -> bool:
-        """Whether the elements lie in order, one after the other; those of a view may lie otherwise in its base."""
-        return sharing.is_contiguous(self)
-
     def contiguous(self: Any) -> Any:
         """The tensor itself if it is contiguous, else a copy."""
         return self if sharing.is_contiguous(self) else state.deepcopy(self)
-
-    def is_signed(self: Any) -> bool:
-        """Whether the element type has negative values."""
-        return bool(self.dtype.is_signed)
 
     def detach(self: Any) -> Any:
         """A view of all elements that is a constant for every gradient."""

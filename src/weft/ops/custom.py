@@ -103,18 +103,11 @@ class Custom(Operator):
     def _compute(self, *inputs: Any) -> Any:
         if self._jax_function is not None:
             return call_jax(self._jax_function, inputs)
-        shapes = self.out_shape
+        shapes, kinds = self.out_shape, self.out_dtype
         if callable(shapes):
-            given: list[Any] = []
-            for value in inputs:
-                given.append(list(value.shape) if isinstance(value, Tensor) else [])
-            shapes = shapes(*given)
-        kinds = self.out_dtype
+            shapes = shapes(*[list(value.shape) if isinstance(value, Tensor) else [] for value in inputs])
         if callable(kinds) and not isinstance(kinds, DType):
-            given = []
-            for value in inputs:
-                given.append(value.dtype if isinstance(value, Tensor) else type(value))
-            kinds = kinds(*given)
+            kinds = kinds(*[value.dtype if isinstance(value, Tensor) else type(value) for value in inputs])
         return call_python(self.func, inputs, shapes, kinds, self.name)
 
     @keeps

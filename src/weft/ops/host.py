@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
@@ -29,9 +30,10 @@ Arrival = tuple[Any, Sequence[Any]]
 #: for each run of a graph in progress, by its number, where its host calls arrive
 ARRIVALS: Final[dict[int, queue.SimpleQueue[Arrival | None]]] = {}
 #: the type of a token in an executable: the number of the run
-_TOKEN_TYPE: Final = jax.ShapeDtypeStruct((), np.int32)
+TOKEN_TYPE: Final = jax.ShapeDtypeStruct((), np.int32)
 
 
+@dataclass(slots=True, eq=False)
 class Text:
     """Text with holes for tensors.
 
@@ -39,12 +41,10 @@ class Text:
         parts: strings, and pairs of a tensor and a format specification (``"!s"`` or ``"!r"`` for `str` and `repr`).
     """
 
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: tuple[str | tuple[Tensor, str], ...]) -> None:
-        self.parts = parts
+    parts: tuple[str | tuple[Tensor, str], ...]
 
 
+@dataclass(slots=True, eq=False)
 class Shown:
     """Stands in an argument for an object of which only the text matters.
 
@@ -52,12 +52,10 @@ class Shown:
         text: what `str` and `repr` give.
     """
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str | Text) -> None:
-        self.text = text
+    text: str | Text
 
 
+@dataclass(slots=True, eq=False)
 class Same:
     """Stands in an argument for a container that is passed itself, not as a copy with the values of the moment.
 
@@ -65,10 +63,7 @@ class Same:
         value: the container.
     """
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    value: Any
 
 
 class _Verbatim(str):
@@ -80,6 +75,7 @@ class _Verbatim(str):
     __hash__ = object.__hash__
 
 
+@dataclass(slots=True, eq=False)
 class HostCall:
     """A Python call whose arguments are filled in by a running graph.
 
@@ -90,13 +86,10 @@ class HostCall:
         location: where in the user's code the call is: a Location, or a function that returns one, or None.
     """
 
-    __slots__ = ("function", "args", "kwargs", "location")
-
-    def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any, location: Any) -> None:
-        self.function = function
-        self.args = args
-        self.kwargs = kwargs
-        self.location = location
+    function: Callable[..., Any]
+    args: Any
+    kwargs: Any
+    location: Any = None
 
     def perform(self, arrays: Sequence[Any]) -> None:
         """Make the call.
@@ -119,6 +112,7 @@ class HostCall:
 # -- templates -----------------------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True, eq=False)
 class _Hole:
     """A tensor in an argument.
 
@@ -128,34 +122,29 @@ class _Hole:
         spec: how it is written into a text, or None if it is an argument itself.
     """
 
-    __slots__ = ("kind", "like", "spec")
-
-    def __init__(self, kind: type | None, like: Parameter | None, spec: str | None) -> None:
-        self.kind = kind
-        self.like = like
-        self.spec = spec
+    kind: type | None
+    like: Parameter | None
+    spec: str | None
 
     def fill(self, array: Any) -> Any:
         """The argument, or its text."""
+        value: Any
         if self.kind is not None:
-            number = self.kind(np.asarray(array).item())
-            if self.spec is None:
-                return number
-            return repr(number) if self.spec == "!r" else format(number, "" if self.spec == "!s" else self.spec)
-        if self.like is not None:
-            copy: Parameter = object.__new__(Parameter)
-            copy._data, copy._node, copy._type = array, None, None
-            copy.__dict__.update(self.like.__dict__)
-            tensor: Tensor = copy
+            value = self.kind(np.asarray(array).item())
+        elif self.like is not None:
+            value = object.__new__(Parameter)
+            value._data, value._node, value._type = array, None, None
+            value.__dict__.update(self.like.__dict__)
         else:
-            tensor = wrap(array)
+            value = wrap(array)
         if self.spec is None:
-            return tensor
+            return value
         if self.spec == "!r":
-            return formatting.representation(tensor)
-        return format(tensor, "" if self.spec == "!s" else self.spec)
+            return repr(value) if self.kind is not None else formatting.representation(value)
+        return format(value, "" if self.spec == "!s" else self.spec)
 
 
+@dataclass(slots=True, eq=False)
 class _Parts:
     """The parts of a text, or the items of a container, to be filled.
 
@@ -164,11 +153,8 @@ class _Parts:
         parts: their templates.
     """
 
-    __slots__ = ("make", "parts")
-
-    def __init__(self, make: Callable[[list[Any]], Any], parts: Sequence[Any]) -> None:
-        self.make = make
-        self.parts = parts
+    make: Callable[[list[Any]], Any]
+    parts: Sequence[Any]
 
 
 def _filled(template: Any, arrays: Iterator[Any]) -> Any:
@@ -204,14 +190,12 @@ def _template(trace: Trace, value: Any, tensors: list[Tensor], around: tuple[int
             Refusal.UNKNOWN_CALL, f"a {kind.__name__} that contains itself is passed to the host", "pass its parts"
         )
     around = (*around, id(value))
-    if isinstance(value, dict) and kind is dict:
+    if kind is dict:
         flat = [part for item in value.items() for part in item]
         parts = [_template(trace, part, tensors, around) for part in flat]
         return _Parts(lambda items: dict(zip(items[::2], items[1::2], strict=True)), parts)
-    if isinstance(value, dict):
-        return value
     make: Any = kind
-    if hasattr(value, "_fields"):
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
         make = lambda items: kind(*items)  # noqa: E731
     elif kind not in (list, tuple, set, frozenset):
         return value
@@ -237,14 +221,32 @@ def _hole(trace: Trace, tensor: Any, spec: str | None, tensors: list[Tensor]) ->
 # -- the operation -------------------------------------------------------------------------------------------------
 
 
+def hand_over(number: Any, call: Any, values: Sequence[Any]) -> None:
+    """Have the thread that runs a graph make a call; without effect where the run was given up."""
+    arrivals = ARRIVALS.get(int(number))
+    if arrivals is not None:
+        arrivals.put((call, values))
+
+
+def appended(
+    trace: Trace, primitive: Primitive, call: Any, tensors: Sequence[Tensor], types: tuple[Any, ...] = ()
+) -> tuple[Tensor, ...]:
+    """The results of a call to the host, which is added to a graph after those that are there."""
+    call.location = None if trace.location is None else trace.location()
+    trace.holds_objects(call.objects())
+    token = trace.io_token()
+    inputs = (trace.use(token), *[trace.use(tensor) for tensor in tensors])
+    after, *results = [wrap(value) for value in trace.append(primitive, inputs, (call,), (TOKEN, *types))]
+    token.rebind(after)
+    return tuple(results)
+
+
 def _hand_out(token: Any, *arrays: Any, call: HostCall) -> tuple[Any, ...]:
     def arrive(number: Any, *values: Any) -> Any:
-        arrivals = ARRIVALS.get(int(number))
-        if arrivals is not None:  # else the run was given up
-            arrivals.put((call, values))
+        hand_over(number, call, values)
         return number
 
-    return (io_callback(arrive, _TOKEN_TYPE, token, *arrays),)
+    return (io_callback(arrive, TOKEN_TYPE, token, *arrays),)
 
 
 #: hands its operands to the host; the token that orders effects is the number of the run
@@ -280,12 +282,8 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         function(*[_now(arg) for arg in args], **{name: _now(arg) for name, arg in kwargs.items()})
         return
     tensors: list[Tensor] = []
-    location = None if trace.location is None else trace.location()
-    call = HostCall(function, _template(trace, args, tensors), _template(trace, kwargs, tensors), location)
-    trace.holds_objects(call.objects())
-    token = trace.io_token()
-    inputs = (trace.use(token), *[trace.use(tensor) for tensor in tensors])
-    token.rebind(wrap(trace.append(HOST_CALL, inputs, (call,), (TOKEN,))[0]))
+    call = HostCall(function, _template(trace, args, tensors), _template(trace, kwargs, tensors))
+    appended(trace, HOST_CALL, call, tensors)
 
 
 def _now(value: Any) -> Any:

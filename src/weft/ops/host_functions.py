@@ -8,6 +8,7 @@ compiled function.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
@@ -18,14 +19,14 @@ from weft._jax_compat import Stopped, to_device
 from weft.core import IO, Primitive, Tensor, data_of, wrap
 from weft.core import trace as trace_module
 from weft.errors import Refusal, Unsupported
-from weft.ir.types import TOKEN, TensorType
-from weft.ops.host import ARRIVALS
+from weft.ir.types import TensorType
+from weft.ops.host import TOKEN_TYPE, appended, hand_over
 
 #: stands in the arguments of a host function for a tensor
 _HOLE: Final = object()
-_TOKEN_TYPE: Final = jax.ShapeDtypeStruct((), np.int32)
 
 
+@dataclass(slots=True, eq=False)
 class HostFunction:
     """A Python function on arrays, called by a running graph.
 
@@ -38,23 +39,12 @@ class HostFunction:
         location: where in the user's code the call is: a Location, or a function that returns one, or None.
     """
 
-    __slots__ = ("function", "args", "types", "single", "name", "location")
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        args: Sequence[Any],
-        types: tuple[TensorType, ...],
-        single: bool,
-        name: str,
-        location: Any = None,
-    ) -> None:
-        self.function = function
-        self.args = args
-        self.types = types
-        self.single = single
-        self.name = name
-        self.location = location
+    function: Callable[..., Any]
+    args: Sequence[Any]
+    types: tuple[TensorType, ...]
+    single: bool
+    name: str
+    location: Any = None
 
     def results(self, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         """Make the call; the function gets copies, which it may write.
@@ -105,12 +95,10 @@ def _call(token: Any, *arrays: Any, call: HostFunction) -> tuple[Any, ...]:
         try:
             return (number, *call.results(values))
         except BaseException as error:
-            arrivals = ARRIVALS.get(int(number))
-            if arrivals is not None:
-                arrivals.put((call, (error,)))
+            hand_over(number, call, (error,))
             raise Stopped from None
 
-    return tuple(io_callback(arrive, (_TOKEN_TYPE, *kinds), token, *arrays))
+    return tuple(io_callback(arrive, (TOKEN_TYPE, *kinds), token, *arrays))
 
 
 #: calls a function of the host; the token that orders effects is the number of the run
@@ -149,11 +137,5 @@ def call_on_host(function: Callable[..., Any], args: Sequence[Any], types: Any, 
                 f"{name} calls a function of the host in a branch, a loop or a mapped function",
                 "take it out of the branch, loop or mapped function",
             )
-        call.location = None if trace.location is None else trace.location()
-        trace.holds_objects(call.objects())
-        token = trace.io_token()
-        inputs = (trace.use(token), *[trace.use(tensor) for tensor in tensors])
-        values = trace.append(HOST_FUNCTION, inputs, (call,), (TOKEN, *call.types))
-        token.rebind(wrap(values[0]))
-        results = tuple([wrap(value) for value in values[1:]])
+        results = appended(trace, HOST_FUNCTION, call, tensors, call.types)
     return results[0] if single else results

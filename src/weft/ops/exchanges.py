@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft import lazily
-from weft.core import Tensor, shows
+from weft.core import Tensor, described, shows
 from weft.core.workers import start_quietly
 from weft.ops.collectives import (
     AllGather,
@@ -51,6 +51,13 @@ __all__ = [
 ]  # fmt: skip
 
 _WORLD = HCCL_WORLD_COMM_GROUP
+_DESCRIBED = described(
+    tensor="of this process.",
+    op="how, see `ReduceOp`.",
+    group="the processes.",
+    async_op="whether to return a handle.",
+    tag="number of the message.",
+)
 
 
 class CommHandle:
@@ -145,17 +152,12 @@ def handle(async_op: Any) -> CommHandle | None:
     return CommHandle() if async_op else None
 
 
+@_DESCRIBED
 @shows("all_reduce(Tensor([1.0, 2.0]))[0]", "[1. 2.]")
 def all_reduce(
     tensor: Any, op: str = ReduceOp.SUM, group: str = _WORLD, async_op: bool = False
 ) -> tuple[Any, CommHandle | None]:
     """The reduction of the tensors of all processes.
-
-    Args:
-        tensor: of this process.
-        op: how, see `ReduceOp`.
-        group: the processes.
-        async_op: whether to return a handle.
 
     Returns:
         tuple: the tensor, and the handle or None.
@@ -175,6 +177,7 @@ def reduce_scatter_tensor(
     return ReduceScatter(op, group or _WORLD)(tensor), handle(async_op)
 
 
+@_DESCRIBED
 def all_to_all_with_output_shape(
     output_shape_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
 ) -> tuple[Any, CommHandle | None]:
@@ -183,8 +186,6 @@ def all_to_all_with_output_shape(
     Args:
         output_shape_list: shapes of what is received, or tensors of these shapes.
         input_tensor_list: what is sent.
-        group: the processes.
-        async_op: whether to return a handle.
 
     Raises:
         ValueError: a shape is not that of what is received.
@@ -274,25 +275,22 @@ def barrier(group: str = _WORLD) -> None:
     Barrier(group or _WORLD)()
 
 
+@_DESCRIBED
 def broadcast(tensor: Any, src: int = 0, group: str = _WORLD) -> Any:
     """The tensor of one process.
 
     Args:
-        tensor: of this process.
         src: the process.
-        group: the processes.
     """
     return Broadcast(src, group or _WORLD)((tensor,))[0]
 
 
+@_DESCRIBED
 def reduce(tensor: Any, dst: int, op: str = ReduceOp.SUM, group: str = _WORLD) -> Any:
     """The reduction of the tensors of all processes, for one of them.
 
     Args:
-        tensor: of this process.
         dst: the process.
-        op: how, see `ReduceOp`.
-        group: the processes.
     """
     place = position_in("reduce", "dst", dst, members_of("reduce", group or _WORLD).ranks)
     return Reduce(place, op, group or _WORLD)(tensor)
@@ -308,27 +306,25 @@ def scatter_tensor(tensor: Any, src: int = 0, group: str = _WORLD) -> Any:
     return CollectiveScatter(src, group or _WORLD)(tensor)
 
 
+@_DESCRIBED
 def send(tensor: Any, dst: int = 0, group: str | None = _WORLD, tag: int = 0) -> None:
     """Send a tensor to another process, and wait until it has it.
 
     Args:
         tensor: what is sent.
         dst: the other process.
-        group: the processes.
-        tag: number of the message.
     """
     _after_others(processes().rank, known_rank("send", "dst", dst))
     Send(tag, dst, group or _WORLD)(tensor)
 
 
+@_DESCRIBED
 def recv(tensor: Any, src: int = 0, group: str | None = _WORLD, tag: int = 0) -> Any:
     """Get a tensor from another process.
 
     Args:
         tensor: of the shape and element type of what comes.
         src: the other process.
-        group: the processes.
-        tag: number of the message.
     """
     _after_others(known_rank("recv", "src", src), processes().rank)
     return Receive(tag, src, tensor.shape, tensor.dtype, group or _WORLD)()

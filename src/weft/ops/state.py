@@ -49,22 +49,21 @@ def write(variable: Any, value: Any, name: str) -> Any:
     """
     if not isinstance(variable, Tensor):
         raise TypeError(f"{name}: the first argument must be a Parameter, not {type(variable).__name__}")
-    if not isinstance(value, Tensor):
-        value = Tensor(value, variable.dtype)
+    value = _like(variable, value)
     if value.shape != variable.shape:
         if value.size != 1 or variable.size != 1:
-            raise ValueError(
-                f"{name}: a value of shape {value.shape} does not fit {_named(variable)} of shape {variable.shape}"
-            )
+            target = f"parameter {variable.name!r}" if isinstance(variable, Parameter) else "the tensor"
+            raise ValueError(f"{name}: a value of shape {value.shape} does not fit {target} of shape {variable.shape}")
         value = value.reshape(variable.shape)
     variable.rebind(current_value(cast(value, variable.dtype)))
     return current_value(variable)
 
 
-def _named(variable: Tensor) -> str:
-    return f"parameter {variable.name!r}" if isinstance(variable, Parameter) else "the tensor"
+def _like(variable: Any, value: Any) -> Any:
+    return value if isinstance(value, Tensor) else Tensor(value, variable.dtype)
 
 
+@shows("assign(Parameter(Tensor([1.0])), Tensor([3.0]))", "[3.]")
 def assign(variable: Any, value: Any) -> Any:
     """Store a value in a parameter.
 
@@ -77,41 +76,19 @@ def assign(variable: Any, value: Any) -> Any:
 
     Raises:
         ValueError: the shapes differ.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(Tensor([1.0]))
-        >>> print(assign(p, Tensor([3.0])))
-        [3.]
     """
     return write(variable, value, "assign")
 
 
-def _like(variable: Any, value: Any) -> Any:
-    return value if isinstance(value, Tensor) else Tensor(value, variable.dtype)
-
-
+@shows("assign_add(Parameter(Tensor([1.0])), Tensor([3.0]))", "[4.]")
 def assign_add(variable: Any, value: Any) -> Any:
-    """Add a value to a parameter.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(Tensor([1.0]))
-        >>> print(assign_add(p, Tensor([3.0])))
-        [4.]
-    """
+    """Add a value to a parameter."""
     return write(variable, variable + _like(variable, value), "assign_add")
 
 
+@shows("assign_sub(Parameter(Tensor([1.0])), Tensor([3.0]))", "[-2.]")
 def assign_sub(variable: Any, value: Any) -> Any:
-    """Subtract a value from a parameter.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(Tensor([1.0]))
-        >>> print(assign_sub(p, Tensor([3.0])))
-        [-2.]
-    """
+    """Subtract a value from a parameter."""
     return write(variable, variable - _like(variable, value), "assign_sub")
 
 
@@ -237,13 +214,9 @@ def dyn_shape(input_x: Any) -> Any:
     return Tensor(np.asarray(input_x.shape, np.int64))
 
 
+@shows("dtype(Tensor([1]))", "Int64")
 def dtype(x: Any) -> Any:
-    """Element type of a tensor.
-
-    Example:
-        >>> dtype(Tensor([1]))
-        mindspore.int64
-    """
+    """Element type of a tensor."""
     return tensor(x).dtype
 
 
@@ -326,18 +299,10 @@ def NPUClearFloatStatus(x: Any) -> Any:
 numel = size
 shape_ = shape
 
-operator_class("Assign", assign)
-operator_class("AssignAdd", assign_add)
-operator_class("AssignSub", assign_sub)
-operator_class("Cast", cast)
-operator_class("Depend", depend)
-operator_class("Identity", identity)
-operator_class("Load", load)
-operator_class("TensorMove", deepcopy)
-operator_class("Shape", shape)
-operator_class("TensorShape", dyn_shape)
-operator_class("DType", dtype)
-operator_class("Rank", rank)
-operator_class("Size", size)
-operator_class("SameTypeShape", same_type_shape)
-operator_class("StopGradient", stop_gradient)
+for _name, _function in (
+    ("Assign", assign), ("AssignAdd", assign_add), ("AssignSub", assign_sub), ("Cast", cast), ("Depend", depend),
+    ("Identity", identity), ("Load", load), ("TensorMove", deepcopy), ("Shape", shape), ("TensorShape", dyn_shape),
+    ("DType", dtype), ("Rank", rank), ("Size", size), ("SameTypeShape", same_type_shape),
+    ("StopGradient", stop_gradient),
+):  # fmt: skip
+    operator_class(_name, _function)

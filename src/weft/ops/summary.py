@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import collections
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from weft.core import OPERATOR_CLASSES, Operator, Tensor, data_of, wrap
+from weft.core import OPERATOR_CLASSES, Described, Operator, Tensor, data_of, wrap
 from weft.core import trace as trace_module
 from weft.ops._checks import strings, tensors
 from weft.ops.host import host_call
@@ -64,78 +64,47 @@ def _note(kind: str, name: str, value: Tensor) -> None:
     _SUMMARIES.append(Summary(kind, name, wrap(data_of(value))))
 
 
-class _Summary(Operator):
+class _Summary(Described, Operator):
     """Base: checks a value and notes it."""
 
-    kind = ""
-    #: fewest and most dimensions of a value
-    dimensions = (0, 1 << 31)
+    _kind: ClassVar[str] = ""
+    #: fewest and most dimensions of a value; None: any number
+    _dimensions: ClassVar[tuple[int, int | None]] = (0, None)
+    _example = """
+        >>> {name}()("noted", Tensor({}))
+        >>> print(collect_summaries()[-1].{})
+        {}
+    """
 
     def __init__(self) -> None:
         self.fixed = {}
 
     def __call__(self, name: str, value: Tensor) -> None:
-        strings(f"{self.name}", name=name)
+        strings(self.name, name=name)
         if not name:
             raise ValueError(f"{self.name}: name is empty")
-        tensors(f"{self.name}", value=value)
-        least, most = self.dimensions
-        if not least <= value.ndim <= most:
-            wanted = f"{least}" if least == most else f"{least} or more" if most >= 1 << 31 else f"{least} to {most}"
+        tensors(self.name, value=value)
+        least, most = self._dimensions
+        if value.ndim < least or (most is not None and value.ndim > most):
+            wanted = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
             raise ValueError(f"{self.name}: value must have {wanted} dimensions, not {value.ndim}")
-        host_call(_note, self.kind, name, value)
+        host_call(_note, self._kind, name, value)
 
 
-class ScalarSummary(_Summary):
-    """Note a number by name; see `collect_summaries`.
-
-    Example:
-        >>> ScalarSummary()("loss", Tensor(0.5))
-        >>> print(collect_summaries()[-1].value)
-        0.5
-    """
-
-    kind = "scalar"
-    dimensions = (0, 1)
+class ScalarSummary(_Summary, kind="scalar", dimensions=(0, 1), shows=("0.5", "value", "0.5")):
+    """Note a number by name; see `collect_summaries`."""
 
 
-class TensorSummary(_Summary):
-    """Note a tensor by name; see `collect_summaries`.
-
-    Example:
-        >>> TensorSummary()("weights", Tensor([1.0, 2.0]))
-        >>> print(collect_summaries()[-1].value)
-        [1. 2.]
-    """
-
-    kind = "tensor"
-    dimensions = (1, 1 << 31)
+class TensorSummary(_Summary, kind="tensor", dimensions=(1, None), shows=("[1.0, 2.0]", "value", "[1. 2.]")):
+    """Note a tensor by name; see `collect_summaries`."""
 
 
-class HistogramSummary(TensorSummary):
-    """Note a tensor of which the distribution matters, by name; see `collect_summaries`.
-
-    Example:
-        >>> HistogramSummary()("weights", Tensor([1.0, 2.0]))
-        >>> collect_summaries()[-1].kind
-        'histogram'
-    """
-
-    kind = "histogram"
+class HistogramSummary(TensorSummary, kind="histogram", shows=("[1.0, 2.0]", "kind", "histogram")):
+    """Note a tensor of which the distribution matters, by name; see `collect_summaries`."""
 
 
-class ImageSummary(_Summary):
-    """Note a batch of images by name, ``(N, C, H, W)``; see `collect_summaries`.
-
-    Example:
-        >>> import numpy as np
-        >>> ImageSummary()("inputs", Tensor(np.zeros((2, 3, 8, 8), np.float32)))
-        >>> collect_summaries()[-1].value.shape
-        (2, 3, 8, 8)
-    """
-
-    kind = "image"
-    dimensions = (4, 4)
+class ImageSummary(_Summary, kind="image", dimensions=(4, 4), shows=("[[[[0.5]]]]", "value.shape", "(1, 1, 1, 1)")):
+    """Note a batch of images by name, ``(N, C, H, W)``; see `collect_summaries`."""
 
 
 for _class in (ScalarSummary, TensorSummary, HistogramSummary, ImageSummary):

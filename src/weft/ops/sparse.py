@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, add_method, op, shows, transparent
+from weft.core import Tensor, add_method, described, op, shows, transparent
 from weft.errors import NoTensor
+from weft.ops._checks import tensors, tuples
 from weft.ops.elementwise import abs as absolute
-from weft.ops.gather import unsorted_segment_sum
+from weft.ops.elementwise import exp
+from weft.ops.gather import unsorted_segment_max, unsorted_segment_sum
 from weft.ops.joining import stack
 from weft.ops.sorting import argsort
 
@@ -45,29 +47,26 @@ def rows_of(indptr: Any, *, count: int) -> Any:
     return (jnp.searchsorted(indptr, jnp.arange(count), side="right") - 1).astype(indptr.dtype)
 
 
-def _checked(name: str, indices: Any, values: Any, shape: Any) -> None:
-    for what, each in (("indices", indices), ("values", values)):
-        if not isinstance(each, Tensor):
-            raise TypeError(f"For {name}, {what!r} must be Tensor, but got {type(each)}.")
-    if not isinstance(shape, tuple):
-        raise TypeError(f"For {name}, 'shape' must be tuple, but got {type(shape)}.")
+@transparent
+def softmax_of(values: Tensor, rows: Tensor, count: int) -> Tensor:
+    """The softmax of the values of each of so many rows, of the row of each value."""
+    powers = exp(values - unsorted_segment_max(values, rows, count)[rows])
+    return powers / unsorted_segment_sum(powers, rows, count)[rows]
+
+
+def _check_parts(name: str, shape: Any, **parts: Any) -> None:
+    """Refuse parts of a sparse tensor that are no tensors, and what is no shape."""
+    tensors(name, **parts)
+    tuples(name, shape=shape)
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
-            raise ValueError(f"For {name}, 'shape' must hold positive ints, but got {shape}.")
+            raise ValueError(f"{name}: shape must hold positive ints, not {shape}")
 
 
-def _a_summand(name: str, other: Any) -> Tensor:
-    """What is added to a sparse matrix: no number, which would fill it up."""
-    if not isinstance(other, Tensor):
-        raise NoTensor(f"{name}: a matrix is expected as summand, not {type(other).__name__}")
-    return other
-
-
-def _check_type(name: str, what: str, indices: Tensor) -> None:
-    if indices.dtype not in _INDICES:
-        raise TypeError(
-            f"For {name}, the type of {what!r} must be one of [int16, int32, int64], but got {indices.dtype}."
-        )
+def _check_types(name: str, **places: Tensor) -> None:
+    for what, each in places.items():
+        if each.dtype not in _INDICES:
+            raise TypeError(f"{name}: {what} must be of int16, int32 or int64, not {each.dtype}")
 
 
 class RowTensor:
@@ -93,8 +92,8 @@ class RowTensor:
     def __init__(self, indices: Any = None, values: Any = None, shape: Any = None, row_tensor: Any = None) -> None:
         if row_tensor is not None:
             indices, values, shape = row_tensor.indices, row_tensor.values, row_tensor.dense_shape
-        _checked("RowTensor", indices, values, shape)
-        _check_type("RowTensor", "indices", indices)
+        _check_parts("RowTensor", shape, indices=indices, values=values)
+        _check_types("RowTensor", indices=indices)
         if indices.ndim != 1 or values.ndim < 1 or indices.shape[0] != values.shape[0]:
             raise ValueError(f"For RowTensor, there are {values.shape} values for indices of shape {indices.shape}.")
         self.indices = indices
@@ -115,6 +114,13 @@ class _Matrix:
 
     values: Any
     shape: Any
+    #: names of what says where the elements are
+    _where: ClassVar[tuple[str, ...]]
+
+    @transparent
+    def to_tuple(self) -> tuple[Any, ...]:
+        """What the matrix is made of: where its elements are, the elements and the shape."""
+        return (*[getattr(self, each) for each in self._where], self.values, self.shape)
 
     @property
     def dtype(self) -> Any:
@@ -137,14 +143,27 @@ class _Matrix:
         return len(self.shape)
 
     @transparent
-    def _places(self) -> Tensor:
-        """The row and the column of each element."""
+    def to_coo(self) -> COOTensor:
+        """The matrix by places."""
+        raise NotImplementedError
+
+    @transparent
+    def to_dense(self) -> Tensor:
+        """The matrix with its zeros."""
+        places = self.to_coo()
+        return _dense(places.indices, places.values, places.shape)
+
+    @transparent
+    def _of_dense(self, dense: Tensor) -> Self:
+        """The elements of a matrix that are not 0, as this one has them."""
         raise NotImplementedError
 
     @transparent
     def _with(self, values: Any) -> Self:
         """A matrix with other elements at the same places."""
-        raise NotImplementedError
+        *places, _, shape = self.to_tuple()
+        kind: Any = type(self)
+        return kind(*places, values, shape)
 
     @transparent
     def of_values(self, operation: Any) -> Self:
@@ -170,12 +189,42 @@ class _Matrix:
         return self._with(self.values.astype(dtype))
 
     @transparent
+    def _summand(self, other: Any) -> Tensor:
+        """What is added, with its zeros: no number, which would fill the matrix up."""
+        if isinstance(other, type(self)):
+            return other.to_dense()
+        if not isinstance(other, Tensor):
+            raise NoTensor(f"{type(self).__name__}: a matrix is expected as summand, not {type(other).__name__}")
+        return other
+
+    @transparent
+    def __add__(self, other: Any) -> Any:
+        total = self.to_dense() + self._summand(other)
+        return total if isinstance(other, Tensor) else self._of_dense(total)
+
+    @transparent
+    def __sub__(self, other: Any) -> Any:
+        total = self.to_dense() - self._summand(other)
+        return total if isinstance(other, Tensor) else self._of_dense(total)
+
+    @transparent
+    def _at_places(self, other: Any) -> Any:
+        """The elements of a factor at the places of this matrix; a number stands for all."""
+        if not isinstance(other, Tensor) or other.ndim == 0:
+            return other
+        return taken(self.to_coo().indices, other.broadcast_to(self.shape))
+
+    @transparent
     def __mul__(self, other: Any) -> Self:
-        return self._with(self.values * _at(self._places(), other, self.shape))
+        return self._with(self.values * self._at_places(other))
 
     @transparent
     def __truediv__(self, other: Any) -> Self:
-        return self._with(self.values / _at(self._places(), other, self.shape))
+        return self._with(self.values / self._at_places(other))
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{each}={getattr(self, each)!r}" for each in (*self._where, "values"))
+        return f"{type(self).__name__}(shape={list(self.shape)}, dtype={self.dtype}, {parts})"
 
 
 class COOTensor(_Matrix):
@@ -198,38 +247,29 @@ class COOTensor(_Matrix):
          [0. 0. 2.]]
     """
 
+    _where = ("indices",)
+
     def __init__(self, indices: Any = None, values: Any = None, shape: Any = None, coo_tensor: Any = None) -> None:
         if coo_tensor is not None:
-            indices, values, shape = coo_tensor.indices, coo_tensor.values, coo_tensor.shape
-        _checked("COOTensor", indices, values, shape)
-        if len(shape) != 2:
-            raise ValueError(f"For COOTensor, the length of 'shape' must be 2, but got {shape}.")
-        if indices.ndim != 2 or indices.shape[1] != 2 or values.ndim != 1 or indices.shape[0] != values.shape[0]:
+            indices, values, shape = coo_tensor.to_tuple()
+        _check_parts("COOTensor", shape, indices=indices, values=values)
+        if len(shape) != 2 or values.ndim != 1 or indices.shape != (values.shape[0], 2):
             raise ValueError(
-                f"For COOTensor, indices of shape (n, 2) and values of shape (n,) are expected, not {indices.shape} "
-                f"and {values.shape}."
+                "COOTensor: indices of shape (n, 2), values of shape (n,) and a shape of two sizes are expected, not "
+                f"{indices.shape}, {values.shape} and {shape}"
             )
-        _check_type("COOTensor", "indices", indices)
+        _check_types("COOTensor", indices=indices)
         self.indices = indices
         self.values = values
         self.shape = shape
 
-    def to_tuple(self) -> tuple[Tensor, Tensor, tuple[int, ...]]:
-        """The places, the elements and the shape."""
-        return self.indices, self.values, self.shape
+    @transparent
+    def to_coo(self) -> COOTensor:
+        return self
 
     @transparent
-    def to_dense(self) -> Tensor:
-        """The matrix."""
-        return _dense(self.indices, self.values, self.shape)
-
-    @transparent
-    def _places(self) -> Tensor:
-        return self.indices
-
-    @transparent
-    def _with(self, values: Any) -> Any:
-        return COOTensor(self.indices, values, self.shape)
+    def _of_dense(self, dense: Tensor) -> Any:
+        return dense_to_sparse_coo(dense)
 
     @transparent
     def to_csr(self) -> CSRTensor:
@@ -254,23 +294,6 @@ class COOTensor(_Matrix):
             total = total * (absolute(total) >= thresh).astype(total.dtype)
         return dense_to_sparse_coo(total)
 
-    @transparent
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, COOTensor):
-            return self.add(other)
-        return self.to_dense() + _a_summand("COOTensor", other)
-
-    @transparent
-    def __sub__(self, other: Any) -> Any:
-        if isinstance(other, COOTensor):
-            return self.add(COOTensor(other.indices, -other.values, other.shape))
-        return self.to_dense() - _a_summand("COOTensor", other)
-
-    def __repr__(self) -> str:
-        return (
-            f"COOTensor(shape={list(self.shape)}, dtype={self.dtype}, indices={self.indices!r}, values={self.values!r})"
-        )
-
 
 class CSRTensor(_Matrix):
     """A sparse matrix by rows: where each row begins, and its elements with the column of each.
@@ -293,51 +316,36 @@ class CSRTensor(_Matrix):
          [6.]]
     """
 
+    _where = ("indptr", "indices")
+
     def __init__(
         self, indptr: Any = None, indices: Any = None, values: Any = None, shape: Any = None, csr_tensor: Any = None
     ) -> None:
         if csr_tensor is not None:
-            indptr, indices, values = csr_tensor.indptr, csr_tensor.indices, csr_tensor.values
-            shape = csr_tensor.shape
-        if not isinstance(indptr, Tensor):
-            raise TypeError(f"For CSRTensor, 'indptr' must be Tensor, but got {type(indptr)}.")
-        _checked("CSRTensor", indices, values, shape)
-        if len(shape) != 2:
-            raise ValueError(f"For CSRTensor, the length of 'shape' must be 2, but got {shape}.")
-        if indptr.ndim != 1 or indptr.shape[0] != shape[0] + 1:
-            raise ValueError(f"For CSRTensor, indptr must have length (1 + shape[0]), but got: {indptr.shape[0]}")
+            indptr, indices, values, shape = csr_tensor.to_tuple()
+        _check_parts("CSRTensor", shape, indptr=indptr, indices=indices, values=values)
+        if len(shape) != 2 or indptr.shape != (shape[0] + 1,):
+            raise ValueError(f"CSRTensor: begins of rows of shape {indptr.shape} do not fit a shape of {shape}")
         if indices.ndim != 1 or values.shape != indices.shape:
-            raise ValueError(f"For CSRTensor, there are values of shape {values.shape} for {indices.shape} columns.")
-        for what, each in (("indptr", indptr), ("indices", indices)):
-            _check_type("CSRTensor", what, each)
+            raise ValueError(f"CSRTensor: there are values of shape {values.shape} for {indices.shape} columns")
+        _check_types("CSRTensor", indptr=indptr, indices=indices)
         self.indptr = indptr
         self.indices = indices
         self.values = values
         self.shape = shape
 
-    def to_tuple(self) -> tuple[Tensor, Tensor, Tensor, tuple[int, ...]]:
-        """Where the rows begin, the columns, the elements and the shape."""
-        return self.indptr, self.indices, self.values, self.shape
-
     @transparent
-    def _places(self) -> Tensor:
-        return self.to_coo().indices
-
-    @transparent
-    def _with(self, values: Any) -> Any:
-        return CSRTensor(self.indptr, self.indices, values, self.shape)
+    def _rows(self) -> Tensor:
+        """The row of each element."""
+        return rows_of(self.indptr.astype(self.indices.dtype), self.indices.shape[0])
 
     @transparent
     def to_coo(self) -> COOTensor:
-        """The matrix by places."""
-        rows = rows_of(self.indptr.astype(self.indices.dtype), self.indices.shape[0])
-        places = stack((rows, self.indices), -1)
-        return COOTensor(places, self.values, self.shape)
+        return COOTensor(stack((self._rows(), self.indices), -1), self.values, self.shape)
 
     @transparent
-    def to_dense(self) -> Tensor:
-        """The matrix."""
-        return self.to_coo().to_dense()
+    def _of_dense(self, dense: Tensor) -> Any:
+        return dense_to_sparse_csr(dense)
 
     @transparent
     def mv(self, dense_vector: Tensor) -> Tensor:
@@ -369,33 +377,18 @@ class CSRTensor(_Matrix):
     def _times(self, dense: Tensor) -> Tensor:
         """The product with a matrix of which each element finds the row that it meets."""
         if not isinstance(dense, Tensor):
-            raise TypeError(f"For CSRTensor, a factor must be a Tensor, but got {type(dense)}.")
+            raise TypeError(f"CSRTensor: a factor must be a Tensor, not {type(dense).__name__}")
         if dense.ndim != 2 or dense.shape[0] != self.shape[1]:
-            raise ValueError(f"For CSRTensor, a matrix of shape {self.shape} has no product with {dense.shape}.")
-        rows = rows_of(self.indptr.astype(self.indices.dtype), self.indices.shape[0])
+            raise ValueError(f"CSRTensor: a matrix of shape {self.shape} has no product with {dense.shape}")
         terms = self.values.reshape((-1, 1)) * dense[self.indices]
-        return unsorted_segment_sum(terms, rows, self.shape[0])
+        return unsorted_segment_sum(terms, self._rows(), self.shape[0])
 
     @transparent
     def transposed(self) -> CSRTensor:
         """The matrix with rows for columns."""
-        columns = self.indices
-        order = argsort(columns)
-        rows = rows_of(self.indptr.astype(columns.dtype), columns.shape[0])
-        begins = ends_of_rows(columns[order], self.shape[1])
-        return CSRTensor(begins, rows[order], self.values[order], (self.shape[1], self.shape[0]))
-
-    @transparent
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, CSRTensor):
-            return self.add(other, 1, 1)
-        return self.to_dense() + _a_summand("CSRTensor", other)
-
-    @transparent
-    def __sub__(self, other: Any) -> Any:
-        if isinstance(other, CSRTensor):
-            return self.add(other, 1, -1)
-        return self.to_dense() - _a_summand("CSRTensor", other)
+        order = argsort(self.indices)
+        begins = ends_of_rows(self.indices[order], self.shape[1])
+        return CSRTensor(begins, self._rows()[order], self.values[order], (self.shape[1], self.shape[0]))
 
     @transparent
     def sum(self, axis: int) -> Tensor:
@@ -405,10 +398,9 @@ class CSRTensor(_Matrix):
             axis: 1 for those of rows, 0 for those of columns; it stays.
         """
         if axis not in (-2, -1, 0, 1):
-            raise ValueError(f"For CSRTensor, the axis must be 0 or 1, but got {axis}.")
+            raise ValueError(f"CSRTensor: the axis must be 0 or 1, not {axis}")
         if axis % 2:
-            rows = rows_of(self.indptr.astype(self.indices.dtype), self.indices.shape[0])
-            return unsorted_segment_sum(self.values, rows, self.shape[0]).reshape((-1, 1))
+            return unsorted_segment_sum(self.values, self._rows(), self.shape[0]).reshape((-1, 1))
         return unsorted_segment_sum(self.values, self.indices, self.shape[1]).reshape((1, -1))
 
     @transparent
@@ -422,19 +414,6 @@ class CSRTensor(_Matrix):
         """
         return dense_to_sparse_csr(self.to_dense() * alpha + b.to_dense() * beta)
 
-    def __repr__(self) -> str:
-        return (
-            f"CSRTensor(shape={list(self.shape)}, dtype={self.dtype}, indptr={self.indptr!r}, "
-            f"indices={self.indices!r}, values={self.values!r})"
-        )
-
-
-def _at(indices: Tensor, other: Any, shape: tuple[int, ...]) -> Any:
-    """The elements of a factor at places; a number stands for all."""
-    if not isinstance(other, Tensor) or other.ndim == 0:
-        return other
-    return taken(indices, other.broadcast_to(shape))
-
 
 def _places_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     if tensor.ndim != 2:
@@ -442,35 +421,28 @@ def _places_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     return np.argwhere(tensor.asnumpy() != 0).astype(np.int32)
 
 
+_described = described(tensor="a matrix.", raises="ValueError: it has not 2 dimensions.")
+
+
 @shows("dense_to_sparse_coo(Tensor([[0.0, 5.0]])).indices.asnumpy().tolist()", "[[0, 1]]")
+@_described
 def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
     """The elements of a matrix that are not 0, with their places.
 
-    Args:
-        tensor: a matrix.
-
     Returns:
         COOTensor
-
-    Raises:
-        ValueError: it has not 2 dimensions.
     """
     places = Tensor(_places_of(tensor))
     return COOTensor(places, taken(places, tensor), tensor.shape)
 
 
 @shows("dense_to_sparse_csr(Tensor([[0.0, 5.0]])).indptr.asnumpy().tolist()", "[0, 1]")
+@_described
 def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
     """The elements of a matrix that are not 0, by rows.
 
-    Args:
-        tensor: a matrix.
-
     Returns:
         CSRTensor
-
-    Raises:
-        ValueError: it has not 2 dimensions.
     """
     places = _places_of(tensor)
     begins = np.searchsorted(places[:, 0], np.arange(tensor.shape[0] + 1)).astype(np.int32)

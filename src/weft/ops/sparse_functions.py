@@ -11,10 +11,9 @@ from weft.core import Tensor, shows, told, transparent
 from weft.errors import NoTensor
 from weft.ops import activation, compare, elementwise, trigonometry
 from weft.ops import math as functions
-from weft.ops.gather import unsorted_segment_max, unsorted_segment_sum
 from weft.ops.joining import concat, stack
 from weft.ops.sorting import argsort
-from weft.ops.sparse import COOTensor, CSRTensor, RowTensor, ends_of_rows, rows_of, taken
+from weft.ops.sparse import COOTensor, CSRTensor, RowTensor, ends_of_rows, rows_of, softmax_of, taken
 
 _MODULES: Final = (activation, compare, elementwise, trigonometry, functions)
 #: functions of the elements that there are; zeros stay, whatever the function makes of 0
@@ -253,17 +252,9 @@ def csr_softmax(logits: CSRTensor, dtype: Any) -> CSRTensor:
         [0.5 0.5]
     """
     matrix = _a(CSRTensor, "csr_softmax", logits)
-    return _softmax(matrix, matrix.values.astype(dtypes.of(dtype)))
-
-
-@transparent
-def _softmax(matrix: CSRTensor, values: Tensor) -> CSRTensor:
     rows = rows_of(matrix.indptr, matrix.indices.shape[0])
-    count = matrix.shape[0]
-    powers = elementwise.exp(values - unsorted_segment_max(values, rows, count)[rows])
-    return CSRTensor(
-        matrix.indptr, matrix.indices, powers / unsorted_segment_sum(powers, rows, count)[rows], matrix.shape
-    )
+    values = softmax_of(matrix.values.astype(dtypes.of(dtype)), rows, matrix.shape[0])
+    return CSRTensor(matrix.indptr, matrix.indices, values, matrix.shape)
 
 
 @shows("csr_gather(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2))", "[2. 3.]")

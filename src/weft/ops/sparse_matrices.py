@@ -21,7 +21,7 @@ from weft.ops.gather import gather, scatter_nd
 from weft.ops.joining import concat
 from weft.ops.shape import reshape, swapaxes
 from weft.ops.sparse import taken
-from weft.ops.sparse_operators import COMPLEX, FLOATS, INDICES, at, fits, inside, of_type, softmax_of, summed, united
+from weft.ops.sparse_operators import COMPLEX, FLOATS, INDICES, at, fits, inside, of_type, softmax_in, summed, united
 
 _NUMBERS: Final = (dtypes.float32, dtypes.float64, *COMPLEX)
 #: the five tensors, and what operands that are matrices are called
@@ -198,7 +198,7 @@ def SparseMatrixSoftmax(x: _Rows, *, dtype: Any) -> Any:
     """
     if dtype not in FLOATS:
         raise TypeError(f"SparseMatrixSoftmax: dtype must be a type of floats, not {dtype}")
-    return x._replace(values=softmax_of(x.values, x.places[:, :2])).parts()
+    return x._replace(values=softmax_in(x.values, x.places[:, :2])).parts()
 
 
 @_of_matrices(

@@ -17,13 +17,12 @@ from weft.core import Tensor, as_operator, check_bounds, operator_class
 from weft.ops._checks import bools, ints, lists, tensors
 from weft.ops._rules import known, numbers
 from weft.ops.create import full, zeros
-from weft.ops.elementwise import exp
-from weft.ops.gather import gather, unsorted_segment_max, unsorted_segment_sum
+from weft.ops.gather import gather, unsorted_segment_sum
 from weft.ops.joining import concat
 from weft.ops.math import add, maximum, minimum, mul, typed_div
 from weft.ops.select import where
 from weft.ops.shape import reshape
-from weft.ops.sparse import taken
+from weft.ops.sparse import softmax_of, taken
 
 #: element types of places, and of places and shapes of some
 INT64: Final = (dtypes.int64,)
@@ -213,15 +212,13 @@ def SparseSoftmax(indices: Any, values: Any, shape: Any) -> Tensor:
         raise ValueError(f"{name}: a sparse tensor must have 2 dimensions at least, not {shape.size}")
     places = known(name, indices)
     order = order_of(places)
-    return softmax_of(at(values, order), places[order, :-1])
+    return softmax_in(at(values, order), places[order, :-1])
 
 
-def softmax_of(values: Tensor, rows: np.ndarray[Any, Any]) -> Tensor:
+def softmax_in(values: Tensor, rows: np.ndarray[Any, Any]) -> Tensor:
     """The softmax of the values of each row; `rows` says of each value in which it is."""
     found, (row,) = united(rows)
-    among, count = Tensor(row), len(found)
-    powers = exp(values - gather(unsorted_segment_max(values, among, count), among, 0))
-    return powers / gather(unsorted_segment_sum(powers, among, count), among, 0)
+    return softmax_of(values, Tensor(row), len(found))
 
 
 @as_operator

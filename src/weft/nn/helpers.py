@@ -8,6 +8,7 @@ from typing import Any
 from weft import dtypes
 from weft.core import Tensor, shows
 from weft.nn.cell import Cell
+from weft.nn.declared import Described, declared, flag
 from weft.nn.layer.recurrent import RecurrentCell
 from weft.nn.loss import LossBase
 from weft.ops.padding import resize_bilinear
@@ -76,11 +77,8 @@ class ResizeBilinear(Cell):
         [[[[1. 2. 3.]]]]
     """
 
-    def __init__(self, half_pixel_centers: bool = False) -> None:
-        super().__init__()
-        if not isinstance(half_pixel_centers, bool):
-            raise TypeError(f"ResizeBilinear: half_pixel_centers must be a bool, not {half_pixel_centers!r}")
-        self.half_pixel_centers = half_pixel_centers
+    @declared(half_pixel_centers=flag)
+    def __init__(self, half_pixel_centers: bool = False) -> None: ...
 
     def construct(self, x: Tensor, size: Any = None, scale_factor: Any = None, align_corners: bool = False) -> Any:
         """The images.
@@ -198,7 +196,7 @@ def lstm_cell(inputs: Any, hidden: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: A
     return recurrent_step(inputs, hidden[0], hidden[1], w_ih, w_hh, b_ih, b_hh, "lstm")
 
 
-class DynamicRNNTanh(Cell):
+class DynamicRNNTanh(Described, Cell):
     """A recurrent layer along a sequence whose weights are given with each call.
 
     Example:
@@ -226,16 +224,12 @@ class DynamicRNNTanh(Cell):
         return recurrent_walk(x, seq_length, h, None, w_ih, w_hh, b_ih, b_hh, self._kind)[:2]
 
 
-class DynamicRNNRelu(DynamicRNNTanh):
+class DynamicRNNRelu(DynamicRNNTanh, kind="relu"):
     """`DynamicRNNTanh` with `relu`."""
 
-    _kind = "relu"
 
-
-class DynamicGRU(DynamicRNNTanh):
+class DynamicGRU(DynamicRNNTanh, kind="gru"):
     """`DynamicRNNTanh` of gated recurrent units."""
-
-    _kind = "gru"
 
 
 class DynamicLSTM(DynamicRNNTanh):

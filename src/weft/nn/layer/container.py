@@ -23,7 +23,7 @@ class _Ordered(Cell):
 
     def _store(self, cells: Iterable[Cell], names: Iterable[str] | None = None) -> None:
         """Replace the contents, naming each cell and its parameters."""
-        items = list(cells)
+        items = [_check_cell(type(self).__name__, cell) for cell in cells]
         for old in list(self._cells):
             self.__dict__.pop(old, None)
         self._cells.clear()
@@ -69,6 +69,19 @@ class _Ordered(Cell):
         self._count_change()
         return self
 
+    def insert(self, index: int, cell: Cell) -> None:
+        """Insert a cell before a position.
+
+        Args:
+            index: the position.
+            cell: the cell.
+        """
+        if isinstance(index, bool) or not hasattr(index, "__index__"):
+            raise TypeError(f"{type(self).__name__}.insert needs an int position, not {type(index).__name__}")
+        cells = self._list()
+        cells.insert(index, cell)
+        self._store(cells)
+
 
 class SequentialCell(_Ordered):
     """Runs cells one after the other.
@@ -88,17 +101,11 @@ class SequentialCell(_Ordered):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        names: list[str] | None = None
-        cells: list[Any]
-        if len(args) == 1 and isinstance(args[0], (list, tuple)):
-            cells = list(args[0])
-        elif len(args) == 1 and isinstance(args[0], dict):
-            names, cells = list(args[0]), list(args[0].values())
+        given = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, dict)) else args
+        if isinstance(given, dict):
+            self._store(given.values(), list(given))
         else:
-            cells = list(args)
-        for cell in cells:
-            _check_cell("SequentialCell", cell)
-        self._store(cells, names)
+            self._store(given)
 
     @property
     def cell_list(self) -> list[Cell]:
@@ -107,7 +114,7 @@ class SequentialCell(_Ordered):
 
     @cell_list.setter
     def cell_list(self, cells: Any) -> None:
-        found = [_check_cell(type(self).__name__, cell) for cell in cells]
+        found = list(cells)
         self._store(found, list(self._cells) if len(found) == len(self._cells) else None)
 
     def __getitem__(self, index: Any) -> Any:
@@ -120,17 +127,6 @@ class SequentialCell(_Ordered):
         del cells[index if isinstance(index, slice) else self._position(index)]
         numbered = all(name.isdigit() for name, _ in cells)
         self._store([c for _, c in cells], None if numbered else [n for n, _ in cells])  # type: ignore[misc]
-
-    def insert(self, index: int, cell: Cell) -> None:
-        """Insert a cell before a position.
-
-        Args:
-            index: the position.
-            cell: the cell.
-        """
-        cells = self._list()
-        cells.insert(index, _check_cell("SequentialCell", cell))
-        self._store(cells)
 
     def construct(self, input_data: Any) -> Any:
         for cell in self._cells.values():
@@ -154,10 +150,7 @@ class CellList(_Ordered):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(kwargs.get("auto_prefix", True))
-        cells = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)) else list(args)
-        for cell in cells:
-            _check_cell("CellList", cell)
-        self._store(cells)
+        self._store(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple, CellList)) else args)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -183,19 +176,6 @@ class CellList(_Ordered):
         for cell in list(cells):
             self.append(cell)
         return self
-
-    def insert(self, index: int, cell: Cell) -> None:
-        """Insert a cell before a position.
-
-        Args:
-            index: the position.
-            cell: the cell.
-        """
-        if isinstance(index, bool) or not isinstance(index, int):
-            raise TypeError(f"CellList.insert needs an int position, not {type(index).__name__}")
-        cells = self._list()
-        cells.insert(index, _check_cell("CellList", cell))
-        self._store(cells)
 
     def construct(self, *inputs: Any) -> Any:
         raise NotImplementedError("a CellList is not called itself; call its cells: for cell in cells: x = cell(x)")
@@ -232,9 +212,9 @@ class CellDict(Cell):
             raise KeyError(f"a CellDict key must be a name without dots, not {key!r}")
         if hasattr(Cell, key):
             raise KeyError(f"{key!r} is a method of Cell; choose another key")
-        if self._auto_prefix:
-            _check_cell("CellDict", cell).update_parameters_name(key + ".")
         self._cells[key] = _check_cell("CellDict", cell)
+        if self._auto_prefix:
+            cell.update_parameters_name(key + ".")
         self._count_change()
 
     def __delitem__(self, key: str) -> None:

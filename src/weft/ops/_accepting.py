@@ -32,19 +32,14 @@ class Accepted(NamedTuple):
     #: a word of `_KINDS`: what is taken, whatever the element type
     kind: str = ""
 
-    @property
-    def refused(self) -> frozenset[Any]:
-        """The element types that are not taken, as NumPy knows them, or Python's classes."""
-        return _refused(self.types, self.kind)
-
 
 @functools.cache
 def _refused(types: tuple[DType, ...], kind: str) -> frozenset[Any]:
-    if kind == "alike":  # what is taken depends on another argument
-        return frozenset(each.np_dtype for each in dtypes.ALL)
-    if kind:
+    """What is not taken: element types, as NumPy knows them, or Python's classes."""
+    if kind in _KINDS:
         return _KINDS[kind]
-    return frozenset(each.np_dtype for each in dtypes.ALL if each not in types)
+    # what is "alike" depends on another argument
+    return frozenset(each.np_dtype for each in dtypes.ALL if kind or each not in types)
 
 
 #: words for several types
@@ -119,7 +114,8 @@ def accepting(
     """
     named = named or functools.partial(parameter_at, function)
     looks = tuple(
-        Look(rule.at + shift, rule.refused, rule.kind in ("", "alike"), _refusal(rule, name, named)) for rule in rules
+        Look(rule.at + shift, _refused(rule.types, rule.kind), rule.kind in ("", "alike"), _refusal(rule, name, named))
+        for rule in rules
     )
     made = checked_form(function, looks, module)
     return _wrapped(function, looks, module) if made is None else made
@@ -140,10 +136,12 @@ def _refusal(rule: Accepted, name: str, named: Callable[[int], str]) -> Callable
                 return
         else:
             strange = next((each for each in _types_in((given,)) if each not in rule.types), None)
-            if strange is None or (rule.promoted and _common(operands) in rule.types):
+            if strange is None or (
+                rule.promoted and functools.reduce(dtypes.promote, _types_in(operands)) in rule.types
+            ):
                 return
-            names = [each.np_dtype.name for each in rule.types]
-            taken = f"tensors of {', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else f"tensors of {names[0]}"
+            *others, last = [each.np_dtype.name for each in rule.types]
+            taken = f"tensors of {', '.join(others)} or {last}" if others else f"tensors of {last}"
             found = strange.np_dtype.name
         raise rule.error(f"{name}() takes {taken} as {named(rule.at)}, not {found}") from None
 
@@ -157,10 +155,6 @@ def _types_in(values: Iterable[Any]) -> Iterable[DType]:
             yield value.dtype
         elif isinstance(value, (list, tuple)):
             yield from _types_in(value)
-
-
-def _common(operands: tuple[Any, ...]) -> DType:
-    return functools.reduce(dtypes.promote, _types_in(operands))
 
 
 @functools.cache

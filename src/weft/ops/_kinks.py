@@ -55,10 +55,8 @@ def vector_norm(x: Any, order: float, axes: tuple[int, ...], keepdims: bool = Fa
         return jnp.sum(size != 0, axes, dtype=size.dtype, keepdims=keepdims)
     if order == 1:
         return jnp.sum(size, axes, keepdims=keepdims)
-    if order == np.inf:
-        return jnp.max(size, axes, keepdims=keepdims)
-    if order == -np.inf:
-        return jnp.min(size, axes, keepdims=keepdims)
+    if np.isinf(order):
+        return (jnp.max if order > 0 else jnp.min)(size, axes, keepdims=keepdims)
     if order > 0:
         return root(jnp.sum(power(size, order), axes, keepdims=keepdims), order)
     zero = jnp.any(size == 0, axes, keepdims=True)  # one element that is 0 makes such a norm 0

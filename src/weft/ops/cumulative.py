@@ -8,38 +8,33 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft.core import op, shows
+from weft.core import op, shows, told
 from weft.ops._rules import one_axis, tensor
 from weft.ops.joining import concat
 from weft.ops.reduce import counting, reduce_sum
 from weft.ops.shape import reshape
 
-__all__ = [
-    "cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "trapz", "diff",
-]  # fmt: skip
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "trapz", "diff"]
 
 
-def _running(step: Any, unit: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
-    axis = one_axis("cumsum", axis[0] if isinstance(axis, tuple) else axis, x.ndim)
-    if reverse:
-        x = jnp.flip(x, axis)
-    result = step(x, axis=axis, dtype=jnp.int64 if x.dtype == jnp.bool_ else x.dtype)
-    if exclusive:
-        first = jnp.full_like(lax.slice_in_dim(result, 0, 1, axis=axis), unit)
-        result = jnp.concatenate([first, lax.slice_in_dim(result, 0, x.shape[axis] - 1, axis=axis)], axis)
-    return jnp.flip(result, axis) if reverse else result
+def _running(primitive: str, step: Any, unit: int, what: str) -> Any:
+    """Declare a running sum or product."""
+
+    def compute(x: Any, *, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
+        axis = one_axis("cumsum", axis[0] if isinstance(axis, tuple) else axis, x.ndim)
+        if reverse:
+            x = jnp.flip(x, axis)
+        result = step(x, axis=axis, dtype=jnp.int64 if x.dtype == jnp.bool_ else x.dtype)
+        if exclusive:
+            first = jnp.full_like(lax.slice_in_dim(result, 0, 1, axis=axis), unit)
+            result = jnp.concatenate([first, lax.slice_in_dim(result, 0, x.shape[axis] - 1, axis=axis)], axis)
+        return jnp.flip(result, axis) if reverse else result
+
+    told(compute, f"_{primitive.lower()}", f"Running {what} along an axis.")
+    return op(primitive, init="exclusive=False, reverse=False")(compute)
 
 
-@op("CumSum", init="exclusive=False, reverse=False")
-def _cumsum(x: Any, *, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
-    """Running sum along an axis."""
-    return _running(jnp.cumsum, 0, x, axis, exclusive, reverse)
-
-
-@op("CumProd", init="exclusive=False, reverse=False")
-def _cumprod(x: Any, *, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
-    """Running product along an axis."""
-    return _running(jnp.cumprod, 1, x, axis, exclusive, reverse)
+_cumsum, _cumprod = _running("CumSum", jnp.cumsum, 0, "sum"), _running("CumProd", jnp.cumprod, 1, "product")
 
 
 @shows("cumsum(Tensor([1, 2, 3]), 0)", "[1 3 6]")
@@ -99,17 +94,20 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     parts = [p for p in (prepend, x, append) if p is not None]
     x = parts[0] if len(parts) == 1 else concat(parts, axis)
     for _ in range(n):
-        before = (np.s_[:],) * axis
-        x = x[(*before, np.s_[1:])] - x[(*before, np.s_[:-1])]
+        x = _part(x, axis, np.s_[1:]) - _part(x, axis, np.s_[:-1])
     return x
+
+
+def _part(x: Any, axis: int, part: slice) -> Any:
+    """A part of a tensor along an axis."""
+    return x[(*(np.s_[:],) * axis, part)]
 
 
 @shows("trapz(Tensor([1.0, 2.0, 3.0]))", "4.0")
 def trapz(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
     """Integral by the trapezoidal rule along an axis."""
     dim = one_axis("trapz", dim, y.ndim)
-    before = (np.s_[:],) * dim
-    means = (y[(*before, np.s_[1:])] + y[(*before, np.s_[:-1])]) * 0.5
+    means = (_part(y, dim, np.s_[1:]) + _part(y, dim, np.s_[:-1])) * 0.5
     if x is None:
         return reduce_sum(means * dx, dim)
     steps = diff(x, axis=dim if x.ndim == y.ndim else -1)

@@ -10,13 +10,14 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import Tensor, as_operator, described, operator_class
-from weft.ops._checks import bools, ints, lists, positive_ints, reals
+from weft.ops._checks import ints, lists, reals
 from weft.ops._rules import numbers
 from weft.ops.create import full, ones, ones_like
 from weft.ops.dropout import dropout2d, dropout3d
 from weft.ops.elementwise import exp, log
 from weft.ops.joining import concat
 from weft.ops.random import multinomial_with_replacement, rand, randint, randn, random_gamma, random_poisson, randperm
+from weft.ops.sampling import check_classes
 from weft.ops.shape import reshape
 from weft.ops.sorting import topk
 from weft.ops.trigonometry import erf, erfinv, tan
@@ -24,11 +25,9 @@ from weft.ops.trigonometry import erf, erfinv, tan
 
 def _seed(seed: Any, seed2: Any) -> int | None:
     """One seed of two; None where both are 0."""
-    for value in (seed, seed2):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"a seed must be an int, not {type(value).__name__}")
-        if value < 0:
-            raise ValueError(f"a seed must not be negative, but is {value}")
+    ints("a random operator", seed=seed, seed2=seed2)
+    if seed < 0 or seed2 < 0:
+        raise ValueError(f"a seed must not be negative, but is {min(seed, seed2)}")
     return seed * 0x10001 + seed2 or None
 
 
@@ -185,10 +184,7 @@ def _expected(kind: str, classes: int, drawn: int, unique: bool, numbers: Tensor
 def _candidates(
     name: str, kind: str, true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int
 ) -> Any:
-    positive_ints(name, num_true=num_true, num_sampled=num_sampled, range_max=range_max)
-    bools(name, unique=unique)
-    if unique and num_sampled > range_max:
-        raise ValueError(f"{name}: there are not {num_sampled} of {range_max} classes")
+    check_classes(name, num_true, num_sampled, unique, range_max, seed)
     if true_classes.ndim < 1 or true_classes.shape[-1] != num_true:
         raise ValueError(f"{name}: classes of shape {true_classes.shape} are not {num_true} for each example")
     odds = _chances(kind, range_max, Tensor(np.arange(range_max))).log()

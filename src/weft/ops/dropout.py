@@ -12,7 +12,7 @@ import numpy as np
 from weft import dtypes
 from weft.core import RANDOM, Primitive, Tensor, apply, as_operator, operator_class, shows, told
 from weft.core.declare import freeze
-from weft.ops._checks import tensors
+from weft.ops._checks import reals, tensors
 from weft.ops._rules import tensor
 from weft.ops.random import _key_of, draw_key, rand
 from weft.ops.select import where
@@ -67,18 +67,15 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
     return _drop("dropout", input, p, training, input.ndim if isinstance(input, Tensor) else 0)
 
 
-def _channels(name: str, x: Tensor, p: float, training: bool, rank: int) -> Tensor:
-    if isinstance(x, Tensor) and x.ndim not in (rank + 1, rank + 2):
-        raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {x.shape}")
-    return _drop(name, x, p, training, x.ndim - rank if isinstance(x, Tensor) else 0)
-
-
 def _of_channels(rank: int, shapes: str, given: str, printed: str) -> Any:
     """The function of a number of dimensions."""
     name = f"dropout{rank}d"
 
     def drop(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-        return _channels(name, input, p, training, rank)
+        ndim = input.ndim if isinstance(input, Tensor) else rank + 1  # what is no tensor is refused below
+        if ndim not in (rank + 1, rank + 2):
+            raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {input.shape}")
+        return _drop(name, input, p, training, ndim - rank)
 
     shown = f"    >>> print({name}(Tensor({given}), training=False))\n    {printed}"
     return told(drop, name, f"Zero whole channels of {shapes} at random.\n\nExample:\n{shown}")
@@ -162,13 +159,9 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tens
         TypeError: a slope is no number.
         ValueError: a slope is not from 0 to 1, or `lower` is larger than `upper`.
     """
-    for what, value in (("lower", lower), ("upper", upper)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"rrelu: {what} must be a number, not {type(value).__name__}")
-        if not 0 <= value <= 1:
-            raise ValueError(f"rrelu: {what} must be in [0, 1], not {value}")
-    if lower > upper:
-        raise ValueError(f"rrelu: lower must be at most upper, not {lower} and {upper}")
+    reals("rrelu", lower=lower, upper=upper)
+    if not 0 <= lower <= upper <= 1:
+        raise ValueError(f"rrelu: lower must be at most upper, and both in [0, 1], not {lower} and {upper}")
     floats = input if input.dtype.is_floating else input.astype(dtypes.float32)
     slopes = float(lower) + float(upper - lower) * rand(*(input.shape or (1,)), dtype=floats.dtype).reshape(input.shape)
     return where(floats >= 0.0, floats, floats * slopes).astype(input.dtype)

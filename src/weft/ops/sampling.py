@@ -51,8 +51,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     soft = softmax((logits + gumbel(logits)) / tau, dim)
     if not hard:
         return soft
-    classes = soft.shape[dim]
-    chosen = one_hot(argmax(soft, dim), classes, 1.0, 0.0, dim % logits.ndim).astype(logits.dtype)
+    chosen = one_hot(argmax(soft, dim), soft.shape[dim], 1.0, 0.0, dim % logits.ndim).astype(logits.dtype)
     return chosen - stop_gradient(soft) + soft
 
 
@@ -76,7 +75,7 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
     tensors("choice_with_mask", input_x=input_x)
     if input_x.dtype is not dtypes.bool_:
         raise TypeError(f"choice_with_mask: the input must be a tensor of bools, not of {input_x.dtype}")
-    ints("choice_with_mask", count=count, **({} if seed is None else {"seed": seed}))
+    ints("choice_with_mask", seed=0 if seed is None else seed)
     positive_ints("choice_with_mask", count=count)
     if not 1 <= input_x.ndim <= 5:
         raise ValueError(f"choice_with_mask: the input must have 1 to 5 dimensions, not {input_x.ndim}")
@@ -106,11 +105,8 @@ _CANDIDATES = described(
 )
 
 
-def _classes(
-    name: str, true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, range_max: Any, seed: Any
-) -> None:
-    """Check what candidates are drawn by."""
-    tensors(name, true_classes=true_classes)
+def check_classes(name: str, num_true: Any, num_sampled: Any, unique: Any, range_max: Any, seed: Any) -> None:
+    """Check by what classes are drawn."""
     positive_ints(name, num_true=num_true, num_sampled=num_sampled, range_max=range_max)
     ints(name, seed=seed)
     if seed < 0:
@@ -118,6 +114,11 @@ def _classes(
     bools(name, unique=unique)
     if unique and num_sampled > range_max:
         raise ValueError(f"{name}: there are no {num_sampled} different classes below {range_max}")
+
+
+def _check_samples(name: str, true_classes: Any, num_true: Any, *given: Any) -> None:
+    tensors(name, true_classes=true_classes)
+    check_classes(name, num_true, *given)
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
         raise ValueError(f"{name}: true_classes must have the shape (N, {num_true}), not {true_classes.shape}")
 
@@ -152,32 +153,25 @@ def log_uniform_candidate_sampler(
         ((3,), (2, 1))
     """
     name = "log_uniform_candidate_sampler"
-    _classes(name, true_classes, num_true, num_sampled, unique, range_max, seed)
-    places = np.arange(range_max, dtype=np.float64)
-    chances = Tensor((np.log((places + 2) / (places + 1)) / np.log(range_max + 1)).astype(np.float32))
+    _check_samples(name, true_classes, num_true, num_sampled, unique, range_max, seed)
+    scale = float(np.log(range_max + 1))
     if unique:
+        places = np.arange(range_max, dtype=np.float64)
+        chances = Tensor((np.log((places + 2) / (places + 1)) / scale).astype(np.float32))
         drawn, tries = _unique(chances, num_sampled, seed)
     else:
-        drawn, tries = exp(rand(num_sampled, dtype=dtypes.float64, seed=seed) * float(np.log(range_max + 1))), None
+        drawn, tries = exp(rand(num_sampled, dtype=dtypes.float64, seed=seed) * scale), None
         drawn = (drawn.astype(dtypes.int64) - 1).clip(0, range_max - 1)
-
-    def expected(classes: Any) -> Any:
-        below = classes.astype(dtypes.float32)
-        return _expected(log((below + 2) / (below + 1)) / float(np.log(range_max + 1)), num_sampled, tries)
-
-    return drawn.astype(true_classes.dtype), expected(true_classes), expected(drawn)
+    below = [each.astype(dtypes.float32) for each in (true_classes, drawn)]
+    expected = [_expected(log((each + 2) / (each + 1)) / scale, num_sampled, tries) for each in below]
+    return drawn.astype(true_classes.dtype), *expected
 
 
 @_CANDIDATES
 def uniform_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int = 0,
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0,
     remove_accidental_hits: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """Classes drawn with equal chances, for losses of samples of the classes.
 
     Args:
@@ -189,13 +183,14 @@ def uniform_candidate_sampler(
         [[0.25]
          [0.25]]
     """
-    _classes("uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, range_max, seed)
+    _check_samples("uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, range_max, seed)
+
+    def chances(shape: tuple[int, ...]) -> Any:
+        return full(shape, 1 / range_max, dtype=dtypes.float32)
+
     if unique:
-        drawn, tries = _unique(full((range_max,), 1 / range_max, dtype=dtypes.float32), num_sampled, seed)
+        drawn, tries = _unique(chances((range_max,)), num_sampled, seed)
     else:
         drawn, tries = randint(0, range_max, (num_sampled,), seed), None
-
-    def expected(shape: Any) -> Any:
-        return _expected(full(shape, 1 / range_max, dtype=dtypes.float32), num_sampled, tries)
-
-    return drawn.astype(true_classes.dtype), expected(true_classes.shape), expected(drawn.shape)
+    expected = [_expected(chances(each.shape), num_sampled, tries) for each in (true_classes, drawn)]
+    return drawn.astype(true_classes.dtype), *expected

@@ -94,8 +94,7 @@ class _Formula(Described, LearningRateSchedule):
     """
 
     _example = """
-        >>> import weft
-        >>> print({name}({})(weft.Tensor({})))
+        >>> print({name}({})(Tensor({})))
         {}
     """
 

@@ -93,8 +93,7 @@ class _Compared(LossBase):
     """
 
     _example = """
-        >>> import weft
-        >>> print({name}({})(weft.Tensor({}), weft.Tensor({})))
+        >>> print({name}({})(Tensor({}), Tensor({})))
         {}
     """
 

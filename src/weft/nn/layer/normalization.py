@@ -28,16 +28,21 @@ class _Normalisation(Described, Cell):
     """
 
     _example = """
-        >>> import weft
-        >>> {name}({})(weft.Tensor({})).shape
+        >>> {name}({})(Tensor({})).shape
         {}
     """
+
+    #: the attributes that the printed form shows
+    _printed: ClassVar[tuple[str, ...]] = ()
 
     def _scale_and_shift(
         self, shape: tuple[int, ...], gamma_init: Any, beta_init: Any, dtype: Any, affine: bool = True
     ) -> None:
         self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+
+    def extend_repr(self) -> str:
+        return ", ".join([f"{name}={getattr(self, name)!r}" for name in self._printed])
 
 
 @with_operators(
@@ -52,10 +57,11 @@ class _BatchNorm(_Normalisation):
         moving_mean_init: initializer of the running mean.
         moving_var_init: initializer of the running variance.
         use_batch_statistics: True: always use the batch; False: never; None: while training.
-        data_format: ``"NCHW"``.
+        data_format: ``"NCHW"``; of images also ``"NHWC"``, of volumes ``"NCDHW"``.
     """
 
     _dimensions: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    _printed = ("num_features", "eps", "momentum", "gamma", "beta", "moving_mean", "moving_variance")
     _by_operators = with_inputs_spread("bn_train", "bn_infer")
 
     def __init__(
@@ -109,32 +115,17 @@ class _BatchNorm(_Normalisation):
         operator = self.bn_train if self._uses_the_batch() else self.bn_infer
         return operator(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
 
-    def extend_repr(self) -> str:
-        return (
-            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"gamma={self.gamma!r}, beta={self.beta!r}, moving_mean={self.moving_mean!r}, "
-            f"moving_variance={self.moving_variance!r}"
-        )
-
 
 class BatchNorm1d(_BatchNorm, dimensions=(2, 3), shows=("2", "[[1.0, 2.0]]", "(1, 2)")):
     """Batch normalisation of (N, C) or (N, C, L)."""
 
 
 class BatchNorm2d(_BatchNorm, dimensions=(4,), shows=("1", "[[[[1.0, 2.0]]]]", "(1, 1, 1, 2)")):
-    """Batch normalisation of (N, C, H, W).
-
-    Args:
-        data_format: ``"NCHW"`` or ``"NHWC"``.
-    """
+    """Batch normalisation of (N, C, H, W)."""
 
 
 class BatchNorm3d(_BatchNorm, dimensions=(5,), shows=("1", "[[[[[1.0, 2.0]]]]]", "(1, 1, 1, 1, 2)")):
-    """Batch normalisation of (N, C, D, H, W).
-
-    Args:
-        data_format: ``"NCDHW"``.
-    """
+    """Batch normalisation of (N, C, D, H, W)."""
 
 
 class LayerNorm(_Normalisation, shows=("(2,)", "[[2.0, 4.0]]", "(1, 2)")):
@@ -146,6 +137,8 @@ class LayerNorm(_Normalisation, shows=("(2,)", "[[2.0, 4.0]]", "(1, 2)")):
         begin_params_axis: first axis of scale and shift.
         epsilon: added to the variance.
     """
+
+    _printed = ("normalized_shape", "begin_norm_axis", "begin_params_axis", "gamma", "beta")
 
     def __init__(
         self,
@@ -175,12 +168,6 @@ class LayerNorm(_Normalisation, shows=("(2,)", "[[2.0, 4.0]]", "(1, 2)")):
     def construct(self, input_x: Tensor) -> Tensor:
         return self.layer_norm(input_x, self.gamma, self.beta)[0]
 
-    def extend_repr(self) -> str:
-        return (
-            f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
-            f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma!r}, beta={self.beta!r}"
-        )
-
 
 class GroupNorm(_Normalisation, shows=("1, 2", "[[[[1.0]], [[3.0]]]]", "(1, 2, 1, 1)")):
     """Normalises each sample over groups of channels.
@@ -189,6 +176,8 @@ class GroupNorm(_Normalisation, shows=("1, 2", "[[[[1.0]], [[3.0]]]]", "(1, 2, 1
         num_groups: number of groups.
         num_channels: number of channels.
     """
+
+    _printed = ("num_groups", "num_channels")
 
     def __init__(
         self,
@@ -212,9 +201,6 @@ class GroupNorm(_Normalisation, shows=("1, 2", "[[[[1.0]], [[3.0]]]]", "(1, 2, 1
     def construct(self, x: Tensor) -> Tensor:
         return group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
 
-    def extend_repr(self) -> str:
-        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
-
 
 class _InstanceNorm(_Normalisation):
     """Normalises each channel of each sample.
@@ -223,6 +209,7 @@ class _InstanceNorm(_Normalisation):
         momentum: accepted.
     """
 
+    _printed = ("num_features", "eps")
     _dimensions: ClassVar[int] = 4
 
     def __init__(
@@ -248,9 +235,6 @@ class _InstanceNorm(_Normalisation):
                 f"channels, not shape {x.shape}"
             )
         return instance_norm(x, self.gamma, self.beta, self.eps)
-
-    def extend_repr(self) -> str:
-        return f"num_features={self.num_features}, eps={self.eps}"
 
 
 class InstanceNorm1d(_InstanceNorm, dimensions=3, shows=("1", "[[[1.0, 3.0]]]", "(1, 1, 2)")):

@@ -16,16 +16,15 @@ class _Border(Described, Cell):
     """Base: a border of the last dimensions.
 
     Args:
-        padding: an int for all sides, or (before, after) of the last dimension, then of the one before, and so on.
+        value: the number.
 
     Raises:
-        TypeError: `padding` is no int, nor a tuple of ints.
-        ValueError: `padding` is negative, or has not so many numbers.
+        TypeError: an argument is no number. The padding is an int, or a tuple of ints.
+        ValueError: `padding` has not so many numbers, or is negative where a border does not cut off.
     """
 
     _example = """
-        >>> import weft
-        >>> print({name}({})(weft.Tensor({})))
+        >>> print({name}({})(Tensor({})))
         {}
     """
 
@@ -57,7 +56,7 @@ class _One(_Border, rank=1):
     """Base.
 
     Args:
-        padding: an int for both sides, or (before, after).
+        padding: an int for both sides, or (before, after); with constants, negative numbers cut off.
     """
 
 
@@ -65,7 +64,7 @@ class _Two(_Border, rank=2):
     """Base.
 
     Args:
-        padding: an int for all sides, or (left, right, top, bottom).
+        padding: an int for all sides, or (left, right, top, bottom); with constants, negative numbers cut off.
     """
 
 
@@ -74,20 +73,12 @@ class _Three(_Border, rank=3):
 
     Args:
         padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
-            before that.
+            before that; with constants, negative numbers cut off.
     """
 
 
 class _Constant(_Border):
-    """Base: a border of one number.
-
-    Args:
-        value: the number.
-
-    Raises:
-        TypeError: an argument is no number.
-        ValueError: `padding` has not so many numbers.
-    """
+    """Base: a border of one number."""
 
     cuts = True
 
@@ -103,37 +94,20 @@ class _Constant(_Border):
         return found
 
 
-class ConstantPad1d(_Constant, rank=1, shows=("(1, 0), 5.0", "[[1.0]]", "[[5. 1.]]")):
-    """Adds a border of one number to the last dimension.
-
-    Args:
-        padding: an int for both sides, or (before, after); negative numbers cut off.
-    """
+class ConstantPad1d(_One, _Constant, shows=("(1, 0), 5.0", "[[1.0]]", "[[5. 1.]]")):
+    """Adds a border of one number to the last dimension."""
 
 
-class ConstantPad2d(_Constant, rank=2, shows=("(1, 0, 0, 1), 5.0", "[[1.0]]", "[[5. 1.]\n [5. 5.]]")):
-    """Adds a border of one number to the last two dimensions.
-
-    Args:
-        padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
-    """
+class ConstantPad2d(_Two, _Constant, shows=("(1, 0, 0, 1), 5.0", "[[1.0]]", "[[5. 1.]\n [5. 5.]]")):
+    """Adds a border of one number to the last two dimensions."""
 
 
-class ConstantPad3d(_Constant, rank=3, shows=("(1, 0, 1, 0, 0, 0), 5.0", "[[[1.0]]]", "[[[5. 5.]\n  [5. 1.]]]")):
-    """Adds a border of one number to the last three dimensions.
-
-    Args:
-        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
-            before that; negative numbers cut off.
-    """
+class ConstantPad3d(_Three, _Constant, shows=("(1, 0, 1, 0, 0, 0), 5.0", "[[[1.0]]]", "[[[5. 5.]\n  [5. 1.]]]")):
+    """Adds a border of one number to the last three dimensions."""
 
 
-class ZeroPad2d(_Constant, rank=2, shows=("(1, 0, 0, 0)", "[[1.0]]", "[[0. 1.]]")):
-    """Adds a border of zeros to the last two dimensions.
-
-    Args:
-        padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
-    """
+class ZeroPad2d(_Two, _Constant, shows=("(1, 0, 0, 0)", "[[1.0]]", "[[0. 1.]]")):
+    """Adds a border of zeros to the last two dimensions."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0)

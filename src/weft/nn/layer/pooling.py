@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from weft.core import Tensor
@@ -9,13 +10,14 @@ from weft.nn.cell import Cell
 from weft.nn.declared import Applied, Described, Shown, calling, declared, with_inputs_spread, with_operators
 from weft.ops import operations
 from weft.ops import pool as ops
+from weft.ops.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d
 
 
 class _Pool(Described, Cell):
     """Base: a window that moves over the last dimensions.
 
     Args:
-        kernel_size: window.
+        kernel_size: window, an int or one for each dimension.
         stride: step.
         pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
         padding: for ``"pad"``.
@@ -24,11 +26,11 @@ class _Pool(Described, Cell):
         ceil_mode: also keep windows that reach over the border.
         count_include_pad: count the padding's zeros as elements.
         divisor_override: divide by this.
+        data_format: order of the dimensions: ``"NCHW"``, or over two dimensions ``"NHWC"``.
     """
 
     _example = """
-        >>> import weft
-        >>> print({name}({})(weft.Tensor({})))
+        >>> print({name}({})(Tensor({})))
         {}
     """
 
@@ -50,6 +52,10 @@ class _Pool(Described, Cell):
         self.pad_mode = pad_mode
         self.data_format = data_format
         self.format = data_format
+
+    def _by(self, operation: Callable[..., Any], x: Tensor, *settings: Any) -> Any:
+        window = self.kernel_size, self.stride, self.pad_mode, self.padding
+        return operation(type(self).__name__, self._rank, x, *window, *settings, self.data_format)
 
     def extend_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode.upper()}"
@@ -82,10 +88,7 @@ class _MaxPool(_Pool):
             )
 
     def construct(self, x: Tensor) -> Any:
-        return ops.max_pool(
-            type(self).__name__, self._rank, x, self.kernel_size, self.stride, self.pad_mode, self.padding,
-            self.dilation, self.ceil_mode, self.return_indices, self.data_format,
-        )  # fmt: skip
+        return self._by(ops.max_pool, x, self.dilation, self.ceil_mode, self.return_indices)
 
 
 class MaxPool1d(_MaxPool, rank=1, shows=("2, 2", "[[[1.0, 3.0, 2.0, 4.0]]]", "[[[3. 4.]]]")):
@@ -94,23 +97,14 @@ class MaxPool1d(_MaxPool, rank=1, shows=("2, 2", "[[[1.0, 3.0, 2.0, 4.0]]]", "[[
 
 @with_operators(max_pool=lambda pool: operations.MaxPool(*_settings(pool)))
 class MaxPool2d(_MaxPool, shows=("2, 2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[4.]]]]")):
-    """Maxima of windows over two dimensions.
-
-    Args:
-        kernel_size: window, an int or (height, width).
-        data_format: ``"NCHW"`` or ``"NHWC"``.
-    """
+    """Maxima of windows over two dimensions."""
 
     _by_operators = with_inputs_spread("max_pool")
     _with_own = calling("max_pool")
 
 
 class MaxPool3d(_MaxPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[2.]]]]]")):
-    """Maxima of windows over three dimensions.
-
-    Args:
-        kernel_size: window, an int or (depth, height, width).
-    """
+    """Maxima of windows over three dimensions."""
 
 
 class _AvgPool(_Pool):
@@ -134,10 +128,7 @@ class _AvgPool(_Pool):
     def construct(self, x: Tensor) -> Tensor:
         # "same" in one or two dimensions counts only real elements, whatever the setting, which is for explicit padding
         counted = self.count_include_pad and (self._rank == 3 or self.pad_mode.lower() == "pad")
-        return ops.avg_pool(
-            type(self).__name__, self._rank, x, self.kernel_size, self.stride, self.pad_mode, self.padding,
-            self.ceil_mode, counted, self.divisor_override, self.data_format,
-        )  # fmt: skip
+        return self._by(ops.avg_pool, x, self.ceil_mode, counted, self.divisor_override)
 
 
 class AvgPool1d(_AvgPool, rank=1, shows=("2", "[[[1.0, 3.0, 5.0]]]", "[[[2. 4.]]]")):
@@ -146,37 +137,24 @@ class AvgPool1d(_AvgPool, rank=1, shows=("2", "[[[1.0, 3.0, 5.0]]]", "[[[2. 4.]]
 
 @with_operators(avg_pool=lambda pool: operations.AvgPool(*_settings(pool)))
 class AvgPool2d(_AvgPool, shows=("2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[2.5]]]]")):
-    """Means of windows over two dimensions.
-
-    Args:
-        kernel_size: window, an int or (height, width).
-        data_format: ``"NCHW"`` or ``"NHWC"``.
-    """
+    """Means of windows over two dimensions."""
 
     _by_operators = with_inputs_spread("avg_pool")
     _with_own = calling("avg_pool")
 
 
 class AvgPool3d(_AvgPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[1.5]]]]]")):
-    """Means of windows over three dimensions.
-
-    Args:
-        kernel_size: window, an int or (depth, height, width).
-    """
+    """Means of windows over three dimensions."""
 
 
 class _Adaptive(Described, Applied):
     """Base: as many windows as wanted.
 
     Args:
-        output_size: an int.
+        output_size: an int, or over several dimensions one for each, of which None keeps a size.
     """
 
-    _example = """
-        >>> import weft
-        >>> print({name}({})(weft.Tensor({})))
-        {}
-    """
+    _example = _Pool._example
 
     @declared()
     def __init__(self, output_size: Any) -> None: ...
@@ -185,35 +163,19 @@ class _Adaptive(Described, Applied):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(
-    _Adaptive, operation=ops.adaptive_avg_pool1d, shows=("2", "[[[1.0, 3.0, 5.0, 7.0]]]", "[[[2. 6.]]]")
-):
+class AdaptiveAvgPool1d(_Adaptive, operation=adaptive_avg_pool1d, shows=("2", "[[[1.0, 3.0, 5.0]]]", "[[[2. 4.]]]")):
     """Means of as many windows as wanted over one dimension."""
 
 
-class AdaptiveAvgPool2d(
-    _Adaptive, operation=ops.adaptive_avg_pool2d, shows=("1", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[2.5]]]]")
-):
-    """Means of as many windows as wanted over two dimensions.
-
-    Args:
-        output_size: an int or (height, width), None keeps a size.
-    """
+class AdaptiveAvgPool2d(_Adaptive, operation=adaptive_avg_pool2d, shows=("1", "[[[[1.0, 2.0]]]]", "[[[[1.5]]]]")):
+    """Means of as many windows as wanted over two dimensions."""
 
 
-class AdaptiveAvgPool3d(
-    _Adaptive, operation=ops.adaptive_avg_pool3d, shows=("1", "[[[[[1.0], [2.0]]]]]", "[[[[[1.5]]]]]")
-):
-    """Means of as many windows as wanted over three dimensions.
-
-    Args:
-        output_size: an int or (depth, height, width), None keeps a size.
-    """
+class AdaptiveAvgPool3d(_Adaptive, operation=adaptive_avg_pool3d, shows=("1", "[[[[[1.0, 2.0]]]]]", "[[[[[1.5]]]]]")):
+    """Means of as many windows as wanted over three dimensions."""
 
 
-class AdaptiveMaxPool1d(
-    _Adaptive, operation=ops.adaptive_max_pool1d, shows=("2", "[[[1.0, 3.0, 5.0, 7.0]]]", "[[[3. 7.]]]")
-):
+class AdaptiveMaxPool1d(_Adaptive, operation=adaptive_max_pool1d, shows=("2", "[[[1.0, 3.0, 5.0]]]", "[[[3. 5.]]]")):
     """Maxima of as many windows as wanted over one dimension."""
 
 

@@ -74,8 +74,7 @@ class _Recurrent(_OfGates):
     """
 
     _example = """
-        >>> import weft
-        >>> out, {} = {name}(3, 4)(weft.ops.ones((5, 2, 3)))
+        >>> out, {} = {name}(3, 4)(zeros((5, 2, 3)))
         >>> out.shape, {}
         {}
     """
@@ -181,9 +180,8 @@ class RecurrentCell(_OfGates):
     """
 
     _example = """
-        >>> import weft
-        >>> h = c = weft.ops.zeros((2, 4))
-        >>> {name}(3, 4)(weft.ops.ones((2, 3)), {}
+        >>> h = c = zeros((2, 4))
+        >>> {name}(3, 4)(zeros((2, 3)), {}
         (2, 4)
     """
 

@@ -36,7 +36,7 @@ class _Named(Described, Cell):
         return getattr(ops, self._function)(*given)
 
 
-class _MaxUnpool(_Named):
+class _MaxUnpool(_Named, shows=("2", "kernel_size", "2")):
     @declared()
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None: ...
 
@@ -44,19 +44,19 @@ class _MaxUnpool(_Named):
         return self._of(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool1d(_MaxUnpool, function="max_unpool1d", shows=("2", "kernel_size", "2")):
+class MaxUnpool1d(_MaxUnpool, function="max_unpool1d"):
     """Puts maxima back where they were, in one dimension."""
 
 
-class MaxUnpool2d(_MaxUnpool, function="max_unpool2d", shows=("2", "kernel_size", "2")):
+class MaxUnpool2d(_MaxUnpool, function="max_unpool2d"):
     """Puts maxima back where they were, in two dimensions."""
 
 
-class MaxUnpool3d(_MaxUnpool, function="max_unpool3d", shows=("2", "kernel_size", "2")):
+class MaxUnpool3d(_MaxUnpool, function="max_unpool3d"):
     """Puts maxima back where they were, in three dimensions."""
 
 
-class _LPPool(_Named):
+class _LPPool(_Named, shows=("2, 3", "norm_type", "2")):
     @declared()
     def __init__(self, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None: ...
 
@@ -64,15 +64,15 @@ class _LPPool(_Named):
         return self._of(x, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool1d(_LPPool, function="lp_pool1d", shows=("2, 3", "norm_type", "2")):
+class LPPool1d(_LPPool, function="lp_pool1d"):
     """Norms of windows over one dimension."""
 
 
-class LPPool2d(_LPPool, function="lp_pool2d", shows=("2, 3", "norm_type", "2")):
+class LPPool2d(_LPPool, function="lp_pool2d"):
     """Norms of windows over two dimensions."""
 
 
-class _FractionalMaxPool(_Named):
+class _FractionalMaxPool(_Named, shows=("3, output_size=2", "output_size", "2")):
     @declared()
     def __init__(
         self,
@@ -88,15 +88,11 @@ class _FractionalMaxPool(_Named):
         return self._of(input, self.kernel_size, self.output_size, self.output_ratio, *places)
 
 
-class FractionalMaxPool2d(
-    _FractionalMaxPool, function="fractional_max_pool2d", shows=("3, output_size=2", "output_size", "2")
-):
+class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d"):
     """Maxima of windows at drawn places, over two dimensions."""
 
 
-class FractionalMaxPool3d(
-    _FractionalMaxPool, function="fractional_max_pool3d", shows=("3, output_size=2", "output_size", "2")
-):
+class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
     """Maxima of windows at drawn places, over three dimensions."""
 
 

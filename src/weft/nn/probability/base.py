@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from weft import dtypes
 from weft.core import Tensor, described
+from weft.core.describing import told
 from weft.nn.cell import Cell
 from weft.ops._checks import strings
 from weft.ops.elementwise import exp, log
@@ -20,8 +22,61 @@ _FUNCTIONS = (
 #: those that take values
 _OF_VALUE = frozenset({"prob", "log_prob", "cdf", "log_cdf", "survival_function", "log_survival"})
 
+#: what functions are computed of where a distribution does not define them, and how
+_OF_OTHERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "prob": ("log_prob", exp),
+    "log_prob": ("prob", log),
+    "log_cdf": ("cdf", log),
+    "survival_function": ("cdf", lambda cdf: 1.0 - cdf),
+    "log_survival": ("survival_function", log),
+    "sd": ("var", lambda var: var.sqrt()),
+    "var": ("sd", lambda sd: sd**2),
+}  # fmt: skip
+
 _described = described(
     value="the values.", args="parameters of the distribution for this call.", kwargs="likewise, by name."
+)
+
+
+def computing(name: str, what: str, of_values: bool = True) -> Any:
+    """A method that computes a function, of values or of nothing but parameters.
+
+    Args:
+        name: of the function.
+        what: the docstring, but for what the arguments are.
+        of_values: which of them.
+    """
+
+    def of_them(self: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._computed(name, value, *args, **kwargs)
+
+    def of_parameters(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._computed(name, *args, **kwargs)
+
+    return told(of_them if of_values else of_parameters, name, what)
+
+
+def parameter(name: str, what: str, value: Any, dtype: Any) -> Tensor:
+    """A parameter as a tensor.
+
+    Args:
+        name: of the distribution or bijector.
+        what: the parameter.
+        value: the parameter as it was given.
+        dtype: the element type, if it is no tensor yet.
+
+    Raises:
+        TypeError: it is no number.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple, np.ndarray, np.generic, Tensor)):
+        raise TypeError(f"{name}: {what} must be a number or a Tensor, not {type(value).__name__}")
+    return value if isinstance(value, Tensor) else Tensor(np.asarray(value), dtype)
+
+
+_described_of_two = described(
+    dist="the name of the kind.",
+    args="the parameters of the other, then those of this one for this call.",
+    kwargs="likewise, by name.",
 )
 
 
@@ -76,19 +131,8 @@ class Distribution(Cell):
     def _tensor(self, value: Any) -> Any:
         if value is None or isinstance(value, Tensor):
             return self._typed(value)
-        if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
-            raise TypeError(
-                f"{type(self).__name__}: a parameter must be a number or a Tensor, not {type(value).__name__}"
-            )
-        return Tensor(np.asarray(value), dtypes.float32 if not self.dtype.is_floating else self.dtype)
-
-    def _positive(self, *names: str) -> None:
-        for name in names:
-            value = self.parameters.get(name)
-            if value is not None and not np.all(
-                np.asarray(value.asnumpy() if isinstance(value, Tensor) else value) > 0
-            ):
-                raise ValueError(f"{type(self).__name__}: {name} must be positive")
+        dtype = self.dtype if self.dtype.is_floating else dtypes.float32
+        return parameter(type(self).__name__, "a parameter", value, dtype)
 
     def _refuse_numbers(self, given: tuple[Any, ...]) -> None:
         """Refuse what a call gives as a parameter and is no tensor."""
@@ -130,82 +174,29 @@ class Distribution(Cell):
     def _has(self, function: str) -> bool:
         return hasattr(self, f"_{function}")
 
-    @_described
-    def prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability, or its density, of values."""
-        if self._has("prob") or not self._has("log_prob"):
-            return self._call("prob", value, *args, **kwargs)
-        return exp(self._call("log_prob", value, *args, **kwargs))
+    def _computed(self, function: str, *args: Any, **kwargs: Any) -> Any:
+        """What a function gives, by the distribution's own or by that which it follows from."""
+        other, convert = _OF_OTHERS.get(function, ("", None))
+        of_each_other = _OF_OTHERS.get(other, ("",))[0] == function
+        if convert is None or self._has(function) or (of_each_other and not self._has(other)):
+            return self._call(function, *args, **kwargs)
+        return convert(getattr(self, other)(*args, **kwargs))
 
-    @_described
-    def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `prob`."""
-        if self._has("log_prob") or not self._has("prob"):
-            return self._call("log_prob", value, *args, **kwargs)
-        return log(self._call("prob", value, *args, **kwargs))
+    prob = _described(computing("prob", "The probability, or its density, of values."))
+    log_prob = _described(computing("log_prob", "The logarithm of `prob`."))
+    cdf = _described(computing("cdf", "The probability of values at most as large."))
+    log_cdf = _described(computing("log_cdf", "The logarithm of `cdf`."))
+    survival_function = _described(computing("survival_function", "The probability of larger values."))
+    log_survival = _described(computing("log_survival", "The logarithm of `survival_function`."))
+    mean = _described(computing("mean", "The mean.", False))
+    mode = _described(computing("mode", "The value of the largest probability.", False))
+    sd = _described(computing("sd", "The standard deviation.", False))
+    var = _described(computing("var", "The variance.", False))
+    entropy = _described(computing("entropy", "The mean of minus `log_prob`.", False))
 
-    @_described
-    def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of values at most as large."""
-        return self._call("cdf", value, *args, **kwargs)
-
-    @_described
-    def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `cdf`."""
-        if self._has("log_cdf"):
-            return self._call("log_cdf", value, *args, **kwargs)
-        return log(self.cdf(value, *args, **kwargs))
-
-    @_described
-    def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of larger values."""
-        if self._has("survival_function"):
-            return self._call("survival_function", value, *args, **kwargs)
-        return 1.0 - self.cdf(value, *args, **kwargs)
-
-    @_described
-    def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `survival_function`."""
-        if self._has("log_survival"):
-            return self._call("log_survival", value, *args, **kwargs)
-        return log(self.survival_function(value, *args, **kwargs))
-
-    @_described
-    def mean(self, *args: Any, **kwargs: Any) -> Any:
-        """The mean."""
-        return self._call("mean", *args, **kwargs)
-
-    @_described
-    def mode(self, *args: Any, **kwargs: Any) -> Any:
-        """The value of the largest probability."""
-        return self._call("mode", *args, **kwargs)
-
-    @_described
-    def sd(self, *args: Any, **kwargs: Any) -> Any:
-        """The standard deviation."""
-        if self._has("sd") or not self._has("var"):
-            return self._call("sd", *args, **kwargs)
-        return self._call("var", *args, **kwargs).sqrt()
-
-    @_described
-    def var(self, *args: Any, **kwargs: Any) -> Any:
-        """The variance."""
-        if self._has("var") or not self._has("sd"):
-            return self._call("var", *args, **kwargs)
-        return self._call("sd", *args, **kwargs) ** 2
-
-    @_described
-    def entropy(self, *args: Any, **kwargs: Any) -> Any:
-        """The mean of minus `log_prob`."""
-        return self._call("entropy", *args, **kwargs)
-
+    @_described_of_two
     def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Any:
         """How far this distribution is from another one of the same kind (Kullback-Leibler).
-
-        Args:
-            dist: the name of the kind.
-            args: the parameters of the other, then those of this one for this call.
-            kwargs: likewise, by name.
 
         Raises:
             ValueError: `dist` is another kind.
@@ -216,14 +207,9 @@ class Distribution(Cell):
             self._refuse_numbers((*args, *kwargs.values()))
         return self._call("kl_loss", *args, **kwargs)
 
+    @_described_of_two
     def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Any:
-        """`entropy` and `kl_loss` together.
-
-        Args:
-            dist: the name of the kind.
-            args: the parameters of the other, then those of this one for this call.
-            kwargs: likewise, by name.
-        """
+        """`entropy` and `kl_loss` together."""
         own = args[len(self.taken) :]
         return self.entropy(*own) + self.kl_loss(dist, *args, **kwargs)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from weft import dtypes
 from weft.core import Tensor, described
 from weft.nn.cell import Cell
 from weft.nn.declared import Described
+from weft.nn.probability.base import computing, parameter
 from weft.ops.activation import softplus
 from weft.ops.elementwise import abs as absolute
 from weft.ops.elementwise import exp, expm1, log, log1p
@@ -46,6 +48,13 @@ class Bijector(Described, Cell):
         >>> print({})
         {}
     """
+    #: how functions are computed, by their names
+    _formulas: ClassVar[dict[str, Callable[..., Any]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, formula in cls.__dict__.get("_formulas", {}).items():
+            setattr(cls, f"_{name}", formula)
 
     def __init__(
         self,
@@ -77,44 +86,24 @@ class Bijector(Described, Cell):
         """Whether no two values have the same image."""
         return self._is_injective
 
-    def _parameter(self, what: str, value: Any, positive: bool = False) -> Tensor:
-        """A parameter as a tensor."""
-        if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple, np.ndarray, np.generic, Tensor)):
-            raise TypeError(f"{type(self).__name__}: {what} must be a number or a Tensor, not {type(value).__name__}")
-        made = value if isinstance(value, Tensor) else Tensor(np.asarray(value), self._parameter_type)
-        if positive and not np.all(made.asnumpy() > 0):
-            raise ValueError(f"{type(self).__name__}: {what} must be positive")
-        return made
-
-    def _call(self, function: str, value: Any, *args: Any, **kwargs: Any) -> Any:
+    def _computed(self, function: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(value, Tensor):
             raise TypeError(f"{type(self).__name__}.{function} takes a Tensor, not {type(value).__name__}")
         own = getattr(self, f"_{function}", None)
         if own is not None:
             return own(value, *args, **kwargs)
         if function == "inverse_log_jacobian":
-            return -self._call("forward_log_jacobian", self.inverse(value, *args, **kwargs), *args, **kwargs)
+            return -self._computed("forward_log_jacobian", self.inverse(value, *args, **kwargs), *args, **kwargs)
         raise NotImplementedError(f"{function} is not implemented for {type(self).__name__} bijector.")
 
-    @_described
-    def forward(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The images of values."""
-        return self._call("forward", value, *args, **kwargs)
-
-    @_described
-    def inverse(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """What has the values as images."""
-        return self._call("inverse", value, *args, **kwargs)
-
-    @_described
-    def forward_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the size of the derivative at values."""
-        return self._call("forward_log_jacobian", value, *args, **kwargs)
-
-    @_described
-    def inverse_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the size of the derivative of the inverse at values."""
-        return self._call("inverse_log_jacobian", value, *args, **kwargs)
+    forward = _described(computing("forward", "The images of values."))
+    inverse = _described(computing("inverse", "What has the values as images."))
+    forward_log_jacobian = _described(
+        computing("forward_log_jacobian", "The logarithm of the size of the derivative at values.")
+    )
+    inverse_log_jacobian = _described(
+        computing("inverse_log_jacobian", "The logarithm of the size of the derivative of the inverse at values.")
+    )
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         if name not in _FUNCTIONS:
@@ -122,16 +111,29 @@ class Bijector(Described, Cell):
         return getattr(self, name)(*args, **kwargs)
 
 
-class PowerTransform(Bijector, shows=("PowerTransform(0.5).forward(Tensor([2.0]))", "[4.]")):
+class _OfArguments(Bijector):
+    """Base of the bijectors below.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: a number is out of range.
+    """
+
+    def _parameter(self, what: str, value: Any) -> Tensor:
+        return parameter(type(self).__name__, what, value, self._parameter_type)
+
+    def _not_zero(self, what: str, value: Any) -> Tensor:
+        made = self._parameter(what, value)
+        if np.any(made.asnumpy() == 0):
+            raise ValueError(f"{type(self).__name__}: {what} must not be 0")
+        return made
+
+
+class PowerTransform(_OfArguments, shows=("PowerTransform(0.5).forward(Tensor([2.0]))", "[4.]")):
     """``(1 + x * power) ** (1 / power)``; the exponential for power 0.
 
     Args:
-        power: the power, at least 0.
-        name: the name.
-
-    Raises:
-        TypeError: `power` is an int.
-        ValueError: `power` is negative.
+        power: the power, a float of at least 0.
     """
 
     def __init__(self, power: Any = 0.0, name: str = "PowerTransform") -> None:
@@ -146,17 +148,14 @@ class PowerTransform(Bijector, shows=("PowerTransform(0.5).forward(Tensor([2.0])
             raise ValueError("PowerTransform: some of the powers are 0 and some are not")
         self._is_exponential = bool(np.all(values == 0))
 
-    def _forward(self, x: Any) -> Any:
-        return exp(x) if self._is_exponential else exp(log1p(x * self.power) / self.power)
-
-    def _inverse(self, y: Any) -> Any:
-        return log(y) if self._is_exponential else expm1(log(y) * self.power) / self.power
-
-    def _forward_log_jacobian(self, x: Any) -> Any:
-        return x if self._is_exponential else (1.0 / self.power - 1.0) * log1p(x * self.power)
-
-    def _inverse_log_jacobian(self, y: Any) -> Any:
-        return (self.power - 1.0) * log(y)
+    _formulas = {
+        "forward": lambda self, x: exp(x) if self._is_exponential else exp(log1p(x * self.power) / self.power),
+        "inverse": lambda self, y: log(y) if self._is_exponential else expm1(log(y) * self.power) / self.power,
+        "forward_log_jacobian": lambda self, x: (
+            x if self._is_exponential else (1.0 / self.power - 1.0) * log1p(x * self.power)
+        ),
+        "inverse_log_jacobian": lambda self, y: (self.power - 1.0) * log(y),
+    }
 
 
 class Exp(PowerTransform, shows=("Exp().forward(Tensor([0.0]))", "[1.]")):
@@ -166,109 +165,76 @@ class Exp(PowerTransform, shows=("Exp().forward(Tensor([0.0]))", "[1.]")):
         super().__init__(0.0, name)
 
 
-class ScalarAffine(Bijector, shows=("ScalarAffine(2.0, 1.0).forward(Tensor([3.0]))", "[7.]")):
+class ScalarAffine(_OfArguments, shows=("ScalarAffine(2.0, 1.0).forward(Tensor([3.0]))", "[7.]")):
     """``scale * x + shift``.
 
     Args:
         scale: the scale, not 0.
         shift: the shift.
-        name: the name.
-
-    Raises:
-        ValueError: `scale` is 0.
     """
 
     def __init__(self, scale: Any = 1.0, shift: Any = 0.0, name: str = "ScalarAffine") -> None:
         super().__init__(True, True, name, None, {"scale": scale, "shift": shift})
-        self.scale = self._parameter("scale", scale)
-        self.shift = self._parameter("shift", shift)
-        if np.any(self.scale.asnumpy() == 0):
-            raise ValueError("ScalarAffine: scale must not be 0")
+        self.scale, self.shift = self._not_zero("scale", scale), self._parameter("shift", shift)
 
-    def _forward(self, x: Any) -> Any:
-        return self.scale * x + self.shift
-
-    def _inverse(self, y: Any) -> Any:
-        return (y - self.shift) / self.scale
-
-    def _forward_log_jacobian(self, x: Any) -> Any:
-        return log(absolute(self.scale))
-
-    def _inverse_log_jacobian(self, y: Any) -> Any:
-        return -log(absolute(self.scale))
+    _formulas = {
+        "forward": lambda self, x: self.scale * x + self.shift,
+        "inverse": lambda self, y: (y - self.shift) / self.scale,
+        "forward_log_jacobian": lambda self, x: log(absolute(self.scale)),
+        "inverse_log_jacobian": lambda self, y: -log(absolute(self.scale)),
+    }
 
 
-class Softplus(Bijector, shows=("Softplus().forward(Tensor([0.0])).round(4)", "[0.6931]")):
+class Softplus(_OfArguments, shows=("Softplus().forward(Tensor([0.0])).round(4)", "[0.6931]")):
     """``log(1 + exp(sharpness * x)) / sharpness``.
 
     Args:
         sharpness: the sharpness, not 0.
-        name: the name.
-
-    Raises:
-        ValueError: `sharpness` is 0.
     """
 
     def __init__(self, sharpness: Any = 1.0, name: str = "Softplus") -> None:
         super().__init__(name=name, param={"sharpness": sharpness})
-        self.sharpness = self._parameter("sharpness", sharpness)
-        if np.any(self.sharpness.asnumpy() == 0):
-            raise ValueError("Softplus: sharpness must not be 0")
+        self.sharpness = self._not_zero("sharpness", sharpness)
 
-    def _forward(self, x: Any) -> Any:
-        return softplus(self.sharpness * x) / self.sharpness
-
-    def _inverse(self, y: Any) -> Any:
-        scaled = self.sharpness * y
-        return (scaled + log(-expm1(-scaled))) / self.sharpness
-
-    def _forward_log_jacobian(self, x: Any) -> Any:
-        return -softplus(-self.sharpness * x)
-
-    def _inverse_log_jacobian(self, y: Any) -> Any:
-        return -log(-expm1(-self.sharpness * y))
+    _formulas = {
+        "forward": lambda self, x: softplus(self.sharpness * x) / self.sharpness,
+        "inverse": lambda self, y: y + log(-expm1(-self.sharpness * y)) / self.sharpness,
+        "forward_log_jacobian": lambda self, x: -softplus(-self.sharpness * x),
+        "inverse_log_jacobian": lambda self, y: -log(-expm1(-self.sharpness * y)),
+    }
 
 
-class GumbelCDF(Bijector, shows=("round(GumbelCDF().inverse(Tensor(0.5)).item(), 4)", "0.3665")):
+class GumbelCDF(_OfArguments, shows=("round(GumbelCDF().inverse(Tensor(0.5)).item(), 4)", "0.3665")):
     """``exp(-exp(-(x - loc) / scale))``.
 
     Args:
         loc: the place.
         scale: the scale, positive.
-        name: the name.
-
-    Raises:
-        ValueError: `scale` is not positive.
     """
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, name: str = "GumbelCDF") -> None:
         super().__init__(name=name, param={"loc": loc, "scale": scale})
-        self.loc = self._parameter("loc", loc)
-        self.scale = self._parameter("scale", scale, positive=True)
-
-    def _forward(self, x: Any) -> Any:
-        return exp(-exp(-(x - self.loc) / self.scale))
-
-    def _inverse(self, y: Any) -> Any:
-        return self.loc - self.scale * log(-log(y))
+        self.loc, self.scale = self._parameter("loc", loc), self._parameter("scale", scale)
+        if not np.all(self.scale.asnumpy() > 0):
+            raise ValueError("GumbelCDF: scale must be positive")
 
     def _forward_log_jacobian(self, x: Any) -> Any:
         z = (x - self.loc) / self.scale
         return -z - exp(-z) - log(self.scale)
 
-    def _inverse_log_jacobian(self, y: Any) -> Any:
-        return log(self.scale / (-log(y) * y))
+    _formulas = {
+        "forward": lambda self, x: exp(-exp(-(x - self.loc) / self.scale)),
+        "inverse": lambda self, y: self.loc - self.scale * log(-log(y)),
+        "inverse_log_jacobian": lambda self, y: log(self.scale / (-log(y) * y)),
+    }
 
 
-class Invert(Bijector, shows=("Invert(Exp()).forward(Tensor([1.0]))", "[0.]")):
+class Invert(_OfArguments, shows=("Invert(Exp()).forward(Tensor([1.0]))", "[0.]")):
     """The inverse of a bijector.
 
     Args:
         bijector: the bijector.
         name: the name; empty for ``"Invert"`` and that of the bijector.
-
-    Raises:
-        TypeError: `bijector` is none.
     """
 
     def __init__(self, bijector: Bijector, name: str = "") -> None:
@@ -284,14 +250,9 @@ class Invert(Bijector, shows=("Invert(Exp()).forward(Tensor([1.0]))", "[0.]")):
         """The bijector."""
         return self._bijector
 
-    def _forward(self, x: Any) -> Any:
-        return self._bijector.inverse(x)
-
-    def _inverse(self, y: Any) -> Any:
-        return self._bijector.forward(y)
-
-    def _forward_log_jacobian(self, x: Any) -> Any:
-        return self._bijector.inverse_log_jacobian(x)
-
-    def _inverse_log_jacobian(self, y: Any) -> Any:
-        return self._bijector.forward_log_jacobian(y)
+    _formulas = {
+        "forward": lambda self, x: self.bijector.inverse(x),
+        "inverse": lambda self, y: self.bijector.forward(y),
+        "forward_log_jacobian": lambda self, x: self.bijector.inverse_log_jacobian(x),
+        "inverse_log_jacobian": lambda self, y: self.bijector.forward_log_jacobian(y),
+    }

@@ -53,12 +53,21 @@ _of_signature = constructor(_build)
 class _Family(Described, Distribution):
     """Base of the distributions below: what computes a function is given the parameters behind its own arguments.
 
-    Constructors take the parameters (`taken`), which are None where each call gives them, and what is described here.
+    Constructors take the parameters (`taken`): numbers or Tensors, or None where each call gives them.
 
     Args:
+        mean: the mean: a number, a Tensor, or None where each call gives it.
+        sd: the standard deviation, positive: likewise.
+        loc: the place of the peak: a number, a Tensor, or None where each call gives it.
+        scale: the width, positive: likewise.
+        rate: the rate, positive: a number, a Tensor, or None where each call gives it.
         seed: kept.
         dtype: the element type.
         name: the name.
+
+    Raises:
+        TypeError: a parameter is no number and no Tensor, or `name` no text.
+        ValueError: a parameter is out of range.
     """
 
     _example = """
@@ -69,6 +78,8 @@ class _Family(Described, Distribution):
 
     #: the element type, if none is given
     _default: ClassVar[Any] = None
+    #: parameters that must be positive
+    _above_zero: ClassVar[tuple[str, ...]] = ()
     #: functions whose results are brought into the shape of all parameters
     _summaries: ClassVar[frozenset[str]] = frozenset()
     #: how functions are computed, by their names
@@ -92,6 +103,9 @@ class _Family(Described, Distribution):
 
     def _made(self) -> None:
         """Refuse parameters that are none."""
+        for name, value in zip(self.taken, self.default_parameters, strict=True):
+            if name in self._above_zero and value is not None and not np.all(value.asnumpy() > 0):
+                raise ValueError(f"{type(self).__name__}: {name} must be positive")
 
     def _call(self, function: str, *args: Any, **kwargs: Any) -> Any:
         if function == "kl_loss":
@@ -119,33 +133,18 @@ class _TwoNumbers(_Family):
 
     _summaries = frozenset({"mean", "mode", "sd", "var", "entropy"})
 
-    def _made(self) -> None:
-        self._positive(self.taken[1])
 
-
-class _Located(_TwoNumbers, taken=("loc", "scale")):
-    """Base of those that name them so.
-
-    Args:
-        scale: the scale, likewise.
-
-    Raises:
-        ValueError: `scale` is not positive.
-    """
+class _Located(_TwoNumbers, taken=("loc", "scale"), above_zero=("scale",)):
+    """Base of those that name them so."""
 
 
 class Normal(
-    _TwoNumbers, taken=("mean", "sd"), shows=("round(Normal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3989")
+    _TwoNumbers,
+    taken=("mean", "sd"),
+    above_zero=("sd",),
+    shows=("round(Normal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3989"),
 ):
-    """The normal distribution.
-
-    Args:
-        mean: the mean: a number, a Tensor, or None where each call gives it.
-        sd: the standard deviation, likewise.
-
-    Raises:
-        ValueError: `sd` is not positive.
-    """
+    """The normal distribution."""
 
     _formulas = {
         "log_prob": lambda value, mean, sd: -(((value - mean) / sd) ** 2) / 2.0 - log(sd) - _ROOT,
@@ -168,10 +167,7 @@ class LogNormal(Normal, shows=("LogNormal(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.5
 
     Args:
         loc: the mean of the logarithm: a number, a Tensor, or None where each call gives it.
-        scale: its standard deviation, likewise.
-
-    Raises:
-        ValueError: `scale` is not positive.
+        scale: its standard deviation, positive: likewise.
     """
 
     @_of_signature
@@ -192,34 +188,40 @@ class LogNormal(Normal, shows=("LogNormal(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.5
         return exp(super()._sample(shape, mean, sd))
 
 
-class Laplace(_TwoNumbers, taken=("mean", "sd"), shows=("Laplace(0.0, 1.0).prob(weft.Tensor(0.0))", "0.5")):
+class Laplace(
+    _TwoNumbers, taken=("mean", "sd"), above_zero=("sd",), shows=("Laplace(0.0, 1.0).prob(weft.Tensor(0.0))", "0.5")
+):
     """The Laplace distribution.
 
     Args:
-        mean: the mean: a number, a Tensor, or None where each call gives it.
-        sd: the scale, likewise.
-
-    Raises:
-        ValueError: `sd` is not positive.
+        sd: the scale, positive: likewise.
     """
 
     _formulas = {"log_prob": lambda value, mean, sd: -absolute(value - mean) / sd - log(2.0 * sd)}
 
 
+def _undefined(moment: str) -> Callable[..., Any]:
+    def formula(*parameters: Any) -> Any:
+        raise ValueError(f"{moment} is undefined for Cauchy distribution.")
+
+    return formula
+
+
 class Cauchy(_Located, shows=("Cauchy(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.75")):
     """The Cauchy distribution.
 
-    Args:
-        loc: the place of the peak: a number, a Tensor, or None where each call gives it.
-        scale: half the width at half the height, likewise.
+    It has no mean and no variance: who asks for them gets a ValueError.
 
-    Raises:
-        ValueError: `scale` is not positive, or a moment is asked for, which there is none.
+    Args:
+        scale: half the width at half the height, positive: likewise.
     """
 
     _formulas = {
         "log_prob": lambda value, loc, scale: -math.log(math.pi) - log(scale) - log1p(((value - loc) / scale) ** 2),
         "cdf": lambda value, loc, scale: 0.5 + atan((value - loc) / scale) / math.pi,
+        "mean": _undefined("mean"),
+        "sd": _undefined("standard deviation"),
+        "var": _undefined("variance"),
         "mode": lambda loc, scale: loc,
         "entropy": lambda loc, scale: log(scale) + math.log(4 * math.pi),
         "kl_loss": lambda loc_b, scale_b, loc, scale: log(
@@ -227,25 +229,12 @@ class Cauchy(_Located, shows=("Cauchy(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.75"))
         ),
     }
 
-    def _mean(self, loc: Any, scale: Any) -> Any:
-        raise ValueError("mean is undefined for Cauchy distribution.")
-
-    def _sd(self, loc: Any, scale: Any) -> Any:
-        raise ValueError("standard deviation is undefined for Cauchy distribution.")
-
-    def _var(self, loc: Any, scale: Any) -> Any:
-        raise ValueError("variance is undefined for Cauchy distribution.")
-
     def _sample(self, shape: tuple[int, ...], loc: Any, scale: Any) -> Any:
         return loc + scale * tan(math.pi * (_drawn(rand, shape, loc, scale) - 0.5))
 
 
 class Logistic(_Located, shows=("Logistic(0.0, 1.0).cdf(weft.Tensor(0.0))", "0.5")):
-    """The logistic distribution.
-
-    Args:
-        loc: the mean: a number, a Tensor, or None where each call gives it.
-    """
+    """The logistic distribution."""
 
     def _log_prob(self, value: Any, loc: Any, scale: Any) -> Any:
         z = (value - loc) / scale
@@ -307,9 +296,6 @@ class Uniform(_TwoNumbers, taken=("low", "high"), shows=("Uniform(0.0, 2.0).prob
     Args:
         low: the smaller: a number, a Tensor, or None where each call gives it.
         high: the larger, likewise.
-
-    Raises:
-        ValueError: `high` is not larger than `low`.
     """
 
     def _made(self) -> None:
@@ -336,18 +322,8 @@ class Uniform(_TwoNumbers, taken=("low", "high"), shows=("Uniform(0.0, 2.0).prob
         return low + (high - low) * _drawn(rand, shape, low, high)
 
 
-class Exponential(_Family, taken=("rate",), shows=("Exponential(2.0).mean()", "0.5")):
-    """The exponential distribution.
-
-    Args:
-        rate: the rate: a number, a Tensor, or None where each call gives it.
-
-    Raises:
-        ValueError: `rate` is not positive.
-    """
-
-    def _made(self) -> None:
-        self._positive("rate")
+class Exponential(_Family, taken=("rate",), above_zero=("rate",), shows=("Exponential(2.0).mean()", "0.5")):
+    """The exponential distribution."""
 
     _formulas = {
         "log_prob": lambda value, rate: where(value >= 0.0, log(rate) - rate * value, -math.inf),
@@ -369,9 +345,6 @@ class _OfProbability(_Family, taken=("probs",)):
 
     Args:
         dtype: the element type of what is drawn.
-
-    Raises:
-        ValueError: `probs` is not between 0 and 1.
     """
 
     _default = dtypes.int32
@@ -435,15 +408,24 @@ class Geometric(_OfProbability, shows=("Geometric(0.5).prob(weft.Tensor(1.0))", 
         return drawn.floor().astype(self.dtype)
 
 
+def _numbers(probs: Any) -> Any:
+    """The numbers of the classes."""
+    return Tensor(np.arange(probs.shape[-1]).astype(probs.dtype.np_dtype))
+
+
+def _of_class(table: Any, value: Any) -> Any:
+    """What stands in the last dimension of a table for the class of each value."""
+    shape = np.broadcast_shapes(value.shape, table.shape[:-1])
+    wide = table.broadcast_to((*shape, table.shape[-1]))
+    places = value.astype(dtypes.int32).broadcast_to(shape)
+    return gather_elements(wide, -1, places.reshape((*shape, 1))).reshape(shape)
+
+
 class Categorical(_OfProbability, shows=("Categorical(weft.Tensor([0.25, 0.75])).prob(weft.Tensor([1]))", "[0.75]")):
     """Numbers of classes.
 
     Args:
         probs: the probabilities of the classes, in the last dimension: a Tensor, or None where each call gives it.
-
-    Raises:
-        TypeError: `probs` is a number.
-        ValueError: the probabilities are no probabilities.
     """
 
     def _made(self) -> None:
@@ -455,40 +437,20 @@ class Categorical(_OfProbability, shows=("Categorical(weft.Tensor([0.25, 0.75]))
             if np.any(values < 0) or np.any(np.abs(values.sum(-1) - 1) > 1e-3):
                 raise ValueError("Categorical: probs must not be negative, and their sum be 1")
 
-    def _prob(self, value: Any, probs: Any) -> Any:
-        return self._taken(probs, value)
-
-    @staticmethod
-    def _taken(table: Any, value: Any) -> Any:
-        value = value.astype(dtypes.int32)
-        shape = np.broadcast_shapes(value.shape, table.shape[:-1])
-        wide = table.broadcast_to((*shape, table.shape[-1]))
-        places = value.broadcast_to(shape)
-        return gather_elements(wide, -1, places.reshape((*shape, 1))).reshape(shape)
-
-    def _cdf(self, value: Any, probs: Any) -> Any:
-        return self._taken(cumsum(probs, -1), value)
-
-    def _mean(self, probs: Any) -> Any:
-        return (probs * self._numbers(probs)).sum(-1, keepdims=True)
-
-    @staticmethod
-    def _numbers(probs: Any) -> Any:
-        return Tensor(np.arange(probs.shape[-1]).astype(probs.dtype.np_dtype))
-
-    def _var(self, probs: Any) -> Any:
-        return (probs * (self._numbers(probs) - self._mean(probs)) ** 2).sum(-1, keepdims=True)
-
-    def _mode(self, probs: Any) -> Any:
-        return probs.argmax(-1).astype(self.dtype)
-
     _formulas = {
+        "prob": lambda value, probs: _of_class(probs, value),
+        "cdf": lambda value, probs: _of_class(cumsum(probs, -1), value),
+        "mean": lambda probs: (probs * _numbers(probs)).sum(-1, keepdims=True),
+        "var": lambda probs: (probs * (_numbers(probs) - (probs * _numbers(probs)).sum(-1, keepdims=True)) ** 2).sum(
+            -1, keepdims=True
+        ),
         "entropy": lambda probs: -(probs * log(where(probs > 0.0, probs, 1.0))).sum(-1),
         "kl_loss": lambda probs_b, probs: (probs * (log(where(probs > 0.0, probs, 1.0)) - log(probs_b))).sum(-1),
     }
 
+    def _mode(self, probs: Any) -> Any:
+        return probs.argmax(-1).astype(self.dtype)
+
     def _sample(self, shape: tuple[int, ...], probs: Any) -> Any:
-        count = int(np.prod(shape))
-        rows = log(probs).reshape((-1, probs.shape[-1]))
-        drawn = random_categorical(rows, count)
+        drawn = random_categorical(log(probs).reshape((-1, probs.shape[-1])), int(np.prod(shape)))
         return drawn.transpose((1, 0)).reshape((*shape, *probs.shape[:-1])).astype(self.dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from weft.nn.probability.base import Distribution
 from weft.nn.probability.bijector import Bijector
 from weft.nn.probability.distribution import _Family
-from weft.ops.elementwise import exp, floor, log, log1p
+from weft.ops.elementwise import floor, log, log1p
 from weft.ops.random import random_gamma, random_poisson
 from weft.ops.select import where
 from weft.ops.trigonometry import digamma, igamma, igammac, lgamma
@@ -29,15 +29,15 @@ def _parameter(place: int) -> property:
 class _Positive(_Family):
     """Base of the distributions whose parameters are all positive.
 
-    Raises:
-        TypeError: the element type is not floating.
-        ValueError: a parameter is not positive.
+    Args:
+        dtype: the element type, a floating one.
     """
 
     _summaries = frozenset({"mean", "mode", "sd", "var", "entropy"})
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._above_zero = cls.taken
         for place, name in enumerate(cls.taken):
             if not hasattr(cls, name):
                 setattr(cls, name, _parameter(place))
@@ -45,7 +45,7 @@ class _Positive(_Family):
     def _made(self) -> None:
         if not self.dtype.is_floating:
             raise TypeError(f"{type(self).__name__}: dtype must be floating, not {self.dtype}")
-        self._positive(*self.taken)
+        super()._made()
 
 
 def _log_beta(a: Any, b: Any) -> Any:
@@ -60,7 +60,7 @@ class Beta(
     """The beta distribution.
 
     Args:
-        concentration1: the first concentration: a number, a Tensor, or None where each call gives it.
+        concentration1: the first concentration, positive: a number, a Tensor, or None where each call gives it.
         concentration0: the second one, likewise.
     """
 
@@ -95,8 +95,7 @@ class Gamma(_Positive, taken=("concentration", "rate"), shows=("Gamma(2.0, 4.0).
     """The gamma distribution.
 
     Args:
-        concentration: the concentration: a number, a Tensor, or None where each call gives it.
-        rate: the rate, likewise.
+        concentration: the concentration, positive: a number, a Tensor, or None where each call gives it.
     """
 
     _formulas = {
@@ -126,11 +125,7 @@ def _alike(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 class Poisson(_Positive, taken=("rate",), shows=("Poisson(2.0).prob(weft.Tensor(0.0)).round(4)", "0.1353")):
-    """The Poisson distribution.
-
-    Args:
-        rate: the rate: a number, a Tensor, or None where each call gives it.
-    """
+    """The Poisson distribution."""
 
     def _log_prob(self, value: Any, rate: Any) -> Any:
         inside = where(value >= 0.0, value, 0.0)
@@ -147,20 +142,12 @@ class Poisson(_Positive, taken=("rate",), shows=("Poisson(2.0).prob(weft.Tensor(
 
 
 class HalfNormal(
-    _Family, taken=("mean", "sd"), shows=("round(HalfNormal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.7979")
+    _Family,
+    taken=("mean", "sd"),
+    above_zero=("sd",),
+    shows=("round(HalfNormal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.7979"),
 ):
-    """The normal distribution of what is above the mean only.
-
-    Args:
-        mean: the mean: a number, a Tensor, or None where each call gives it.
-        sd: the standard deviation, likewise.
-
-    Raises:
-        ValueError: `sd` is not positive.
-    """
-
-    def _made(self) -> None:
-        self._positive("sd")
+    """The normal distribution of what is above the mean only."""
 
     _formulas = {
         "log_prob": lambda value, mean, sd: (
@@ -172,21 +159,15 @@ class HalfNormal(
 class StudentT(
     _Family,
     taken=("df", "mean", "sd"),
+    above_zero=("df", "sd"),
     shows=("round(StudentT(1.0, 0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3183"),
 ):
     """Student's t distribution.
 
     Args:
-        df: the degrees of freedom: a number, a Tensor, or None where each call gives it.
-        mean: the mean, likewise.
-        sd: the scale, likewise.
-
-    Raises:
-        ValueError: `df` or `sd` is not positive.
+        df: the degrees of freedom, positive: a number, a Tensor, or None where each call gives it.
+        sd: the scale, positive: likewise.
     """
-
-    def _made(self) -> None:
-        self._positive("df", "sd")
 
     def _log_prob(self, value: Any, df: Any, mean: Any, sd: Any) -> Any:
         square = ((value - mean) / sd) ** 2
@@ -254,9 +235,6 @@ class TransformedDistribution(Distribution):
     def _log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         before = self._distribution.log_prob(self._bijector.inverse(value), *self._given_to(args, kwargs))
         return before + self._bijector.inverse_log_jacobian(value)
-
-    def _prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return exp(self._log_prob(value, *args, **kwargs))
 
     def _cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         return self._distribution.cdf(self._bijector.inverse(value), *self._given_to(args, kwargs))

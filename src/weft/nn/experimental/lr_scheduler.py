@@ -63,7 +63,14 @@ class _OfGroups(Described):
 
     Args:
         optimizer: an optimizer of `experimental.optim`.
+        gamma: the factor.
+        total_iters: after how many steps.
+        eta_min: the smallest rate.
         last_epoch: the last step that was done; -1 to begin.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: an argument is out of range, or there is not one for each group.
     """
 
     optimizer: Optimizer
@@ -117,7 +124,7 @@ class LRScheduler(_OfGroups):
 
     Raises:
         TypeError: an argument has the wrong type.
-        ValueError: `last_epoch` is less than -1.
+        ValueError: an argument is out of range, or there is not one for each group.
         KeyError: the optimizer has no ``initial_lr`` to go on with.
 
     Example:
@@ -211,7 +218,6 @@ class StepLR(_ByFactor, shows=("0.5", "2, 0.5", "[0.5, 0.5, 0.25, 0.25]")):
 
     Args:
         step_size: how many.
-        gamma: the factor.
     """
 
     @_declares()
@@ -226,7 +232,6 @@ class MultiStepLR(_ByFactor, shows=("0.5", "[2], 0.5", "[0.5, 0.5, 0.25, 0.25]")
 
     Args:
         milestones: the steps.
-        gamma: the factor.
     """
 
     @_declares()
@@ -259,9 +264,6 @@ class ConstantLR(_ByFactor, shows=("0.5", "0.5, 2", "[0.25, 0.25, 0.5, 0.5]")):
     Args:
         factor: the part, from 0 to 1.
         total_iters: how many.
-
-    Raises:
-        ValueError: `factor` is out of range.
     """
 
     @_declares()
@@ -283,10 +285,6 @@ class LinearLR(_ByFactor, shows=("1.0", "0.5, 1.0, 2", "[0.5, 0.75, 1.0, 1.0]"))
     Args:
         start_factor: the first part, above 0, to 1.
         end_factor: the last part, from 0 to 1.
-        total_iters: after how many steps.
-
-    Raises:
-        ValueError: a factor is out of range.
     """
 
     @_declares()
@@ -312,11 +310,7 @@ class LinearLR(_ByFactor, shows=("1.0", "0.5, 1.0, 2", "[0.5, 0.75, 1.0, 1.0]"))
 
 
 class ExponentialLR(_ByFactor, shows=("1.0", "0.5", "[1.0, 0.5, 0.25, 0.125]")):
-    """The rate times `gamma` in each step.
-
-    Args:
-        gamma: the factor.
-    """
+    """The rate times `gamma` in each step."""
 
     @_declares()
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None: ...
@@ -329,7 +323,6 @@ class PolynomialLR(LRScheduler, shows=("1.0", "4, 2.0", "[1.0, 0.5625, 0.25, 0.0
     """The rate to 0, as a power of the part of the steps that is left.
 
     Args:
-        total_iters: after how many steps.
         power: the power.
     """
 
@@ -355,7 +348,6 @@ class CosineAnnealingLR(LRScheduler, shows=("1.0", "2", "[1.0, 0.5, 0.0, 0.5]"))
 
     Args:
         T_max: how many steps lead down.
-        eta_min: the smallest rate.
     """
 
     @_declares()
@@ -369,12 +361,8 @@ class CosineAnnealingWarmRestarts(LRScheduler, shows=("1.0", "2", "[1.0, 0.5, 1.
     """The rate down to `eta_min` along a cosine, again and again.
 
     Args:
-        T_0: how many steps the first time.
-        T_mult: how many times as many each next time.
-        eta_min: the smallest rate.
-
-    Raises:
-        ValueError: `T_0` or `T_mult` is no positive int.
+        T_0: how many steps the first time, at least 1.
+        T_mult: how many times as many each next time, at least 1.
     """
 
     @_declares(T_0=_count, T_mult=_count)
@@ -428,9 +416,6 @@ class CyclicLR(LRScheduler, shows=("1.0", "0.5, 1.0, 2", "[0.5, 0.75, 1.0, 0.75]
         gamma: see `mode`.
         scale_fn: called with the number of the cycle, or of the step, gives the height instead of `mode`.
         scale_mode: ``"cycle"`` or ``"iterations"``: what `scale_fn` is called with.
-
-    Raises:
-        ValueError: there is no such mode, or not a bound for each group.
     """
 
     @_declares()
@@ -495,9 +480,6 @@ class LambdaLR(LRScheduler, shows=("1.0", "lambda step: 0.5**step", "[1.0, 0.5, 
 
     Args:
         lr_lambda: called with the step (a Tensor), gives the factor; a list with one for each group.
-
-    Raises:
-        ValueError: there is not a function for each group.
     """
 
     @_declares()
@@ -600,10 +582,6 @@ class ReduceLROnPlateau(_OfGroups):
         cooldown: how many steps to wait after the rate changed.
         min_lr: the smallest rate; a list with one for each group.
         eps: smaller changes of the rate are left out.
-
-    Raises:
-        TypeError: `optimizer` is none.
-        ValueError: an argument is out of range.
 
     Example:
         >>> import weft

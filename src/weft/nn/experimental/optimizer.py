@@ -15,15 +15,14 @@ import numpy as np
 from weft import dtypes
 from weft.core import Parameter, Primitive, Tensor, apply, transparent
 from weft.core.parameters import ParameterTuple
-from weft.nn.cell import Cell
-from weft.nn.optim.keeping import keeping
+from weft.nn.optim.keeping import OfSteps, keeping
 from weft.ops.state import assign_add
 
 #: state with the shape of the parameters: attribute, initial value, or what gives it for a group
 Slots = tuple[tuple[str, Any], ...]
 
 
-class Optimizer(Cell):
+class Optimizer(OfSteps):
     """Base of the optimizers that keep their parameters in groups: ``optimizer(gradients)`` updates the parameters.
 
     `param_groups` is a list of dicts: ``"params"``, ``"lr"`` (a Parameter, which `lr_scheduler` assigns to), and the
@@ -60,19 +59,6 @@ class Optimizer(Cell):
     counter: ClassVar[str | None] = None
     #: attributes that are told to `update` with the options
     of_class: ClassVar[tuple[str, ...]] = ()
-    _primitive: ClassVar[Primitive | None] = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._primitive = None
-        Primitive.made_for(cls, cls._step_primitive)
-
-    @classmethod
-    def _step_primitive(cls) -> Primitive:
-        """The primitive of one group's step."""
-        if cls._primitive is None:
-            cls._primitive = _step_primitive(cls)
-        return cls._primitive
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(auto_prefix=False)
@@ -149,14 +135,12 @@ class Optimizer(Cell):
         """Refuse options without a possible value."""
 
     def _state_of(self, param: Parameter, attribute: str, initial: Any) -> Parameter:
+        if callable(initial):
+            of_it = [group for group in self.param_groups if any(each is param for each in group["params"])]
+            initial = initial(of_it[0])
         wide = np.float32 if param.dtype.np_dtype.itemsize < 4 else param.dtype.np_dtype
-        value = initial(self._group_of(param)) if callable(initial) else initial
-        return Parameter(
-            Tensor(np.full(param.shape, value, wide)), name=f"{attribute}.{param.name}", requires_grad=False
-        )
-
-    def _group_of(self, param: Parameter) -> dict[str, Any]:
-        return next(group for group in self.param_groups if any(each is param for each in group["params"]))
+        value = Tensor(np.full(param.shape, initial, wide))
+        return Parameter(value, name=f"{attribute}.{param.name}", requires_grad=False)
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -171,6 +155,47 @@ class Optimizer(Cell):
             options: those of the group, without the learning rate.
         """
         raise NotImplementedError
+
+    @classmethod
+    def _new_primitive(cls) -> Primitive:
+        """The primitive of the step of one group."""
+        update = cls.update
+
+        def implementation(*arrays: Any, layout: Any, options: Any) -> tuple[Any, ...]:
+            count, slot_count, counter_count, *conditional = layout
+            run: Callable[..., Sequence[Any]] = update
+            if conditional:
+                arrays, run = arrays[:-1], keeping(update, arrays[-1])
+            rate, *rest = arrays
+            step = rest[0].reshape(()) if counter_count else None
+            rest = rest[counter_count:]
+            params = rest[:count]
+            states = [rest[count * (slot + 1) : count * (slot + 2)] for slot in range(slot_count)]
+            gradients = rest[count * (slot_count + 1) :]
+            named = dict(options)
+            new: list[list[Any]] = [[] for _ in range(slot_count + 1)]
+            for i, (p, g) in enumerate(zip(params, gradients, strict=True)):
+                if g.shape != p.shape:
+                    raise ValueError(f"gradient {i} has shape {tuple(g.shape)}, its parameter {tuple(p.shape)}")
+                wide = jnp.float32 if p.dtype.itemsize < 4 else p.dtype
+                own = tuple([state[i].astype(wide) for state in states])
+                lr, now = rate.reshape(()).astype(wide), None if step is None else step.astype(wide)
+                results = run(p.astype(wide), g.astype(wide), own, lr, now, named)
+                for found, old, result in zip(new, (p, *[state[i] for state in states]), results, strict=True):
+                    found.append(result.astype(old.dtype))
+            return tuple([each for found in new for each in found])
+
+        made = Primitive(
+            f"{cls.__name__}GroupUpdate",
+            implementation,
+            attr_names=("layout", "options"),
+            multiple=True,
+            register=False,
+        )
+        made.conditional = lambda layout, options: (((*layout, "where it holds"), options), 1 + layout[2])
+        if all(part.__module__.startswith("weft.") for part in (cls, update)):
+            made.known_as = f"{cls.__module__}.{cls.__qualname__}"
+        return made
 
     @transparent  # options of groups are read where captured code sees it: a rate that changes is no other graph
     def construct(self, gradients: Any) -> Any:
@@ -239,44 +264,9 @@ def rate_of(value: Any, name: str) -> Parameter:
     if isinstance(value, Tensor):
         if value.size != 1:
             raise ValueError(f"a learning rate is one number, not a Tensor of shape {value.shape}")
-        return Parameter(value.astype(dtypes.float32).reshape(()), name=name, requires_grad=False)
-    if value < 0:
-        raise ValueError(f"Invalid learning rate: {value}")
-    return Parameter(Tensor(float(value), dtypes.float32), name=name, requires_grad=False)
-
-
-def _step_primitive(cls: type[Optimizer]) -> Primitive:
-    """The primitive of the step of one group."""
-    update = cls.update
-
-    def implementation(*arrays: Any, layout: Any, options: Any) -> tuple[Any, ...]:
-        count, slot_count, counter_count, *conditional = layout
-        run: Callable[..., Sequence[Any]] = update
-        if conditional:
-            arrays, run = arrays[:-1], keeping(update, arrays[-1])
-        rate, *rest = arrays
-        step = rest[0].reshape(()) if counter_count else None
-        rest = rest[counter_count:]
-        params = rest[:count]
-        states = [rest[count * (slot + 1) : count * (slot + 2)] for slot in range(slot_count)]
-        gradients = rest[count * (slot_count + 1) :]
-        named = dict(options)
-        new: list[list[Any]] = [[] for _ in range(slot_count + 1)]
-        for i, (p, g) in enumerate(zip(params, gradients, strict=True)):
-            if g.shape != p.shape:
-                raise ValueError(f"gradient {i} has shape {tuple(g.shape)}, its parameter {tuple(p.shape)}")
-            wide = jnp.float32 if p.dtype.itemsize < 4 else p.dtype
-            own = tuple([state[i].astype(wide) for state in states])
-            lr, now = rate.reshape(()).astype(wide), None if step is None else step.astype(wide)
-            results = run(p.astype(wide), g.astype(wide), own, lr, now, named)
-            for found, old, result in zip(new, (p, *[state[i] for state in states]), results, strict=True):
-                found.append(result.astype(old.dtype))
-        return tuple([each for found in new for each in found])
-
-    made = Primitive(
-        f"{cls.__name__}GroupUpdate", implementation, attr_names=("layout", "options"), multiple=True, register=False
-    )
-    made.conditional = lambda layout, options: (((*layout, "where it holds"), options), 1 + layout[2])
-    if all(part.__module__.startswith("weft.") for part in (cls, update)):
-        made.known_as = f"{cls.__module__}.{cls.__qualname__}"
-    return made
+        made = value.astype(dtypes.float32).reshape(())
+    else:
+        if value < 0:
+            raise ValueError(f"Invalid learning rate: {value}")
+        made = Tensor(float(value), dtypes.float32)
+    return Parameter(made, name=name, requires_grad=False)

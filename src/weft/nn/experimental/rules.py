@@ -6,23 +6,11 @@ from typing import Any, ClassVar, Final
 
 import jax.numpy as jnp
 
-from weft.nn.declared import Described, constructor, like
+from weft.nn.declared import Described, constructor, flag, like
 from weft.nn.experimental.optimizer import Optimizer, Slots, rate_of
-
-
-def _number(name: str, option: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(
-            f"For '{name}', the type of '{option}' should be one of '['int', 'float']', but got type "
-            f"'{type(value).__name__}'."
-        )
-    if value < 0:
-        raise ValueError(f"Invalid {option} value: {value}")
-
-
-def _flag(name: str, option: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"For '{name}', '{option}' must be a bool, not {type(value).__name__}.")
+from weft.nn.optim.checks import DeclaredOptimizer, number
+from weft.nn.optim.seldom import averaged_step, resilient_step
+from weft.ops.optimizer import adadelta_step, adam_step, amsgrad_step, sgd_step
 
 
 def _pair(name: str, option: str, value: Any) -> None:
@@ -38,13 +26,17 @@ def _shares(name: str, option: str, value: Any) -> None:
 
 
 #: how options are checked, by their name or by their annotation in the constructor
-_CHECKS: Final = {"betas": _shares, "float": _number, "bool": _flag, "tuple[float, float]": _pair}
+_CHECKS: Final = {"betas": _shares, "float": number, "bool": flag, "tuple[float, float]": _pair}
 
 
 def _towards(g: Any, p: Any, options: dict[str, Any]) -> Any:
     """The gradient of what is made smaller, with the weight decay."""
     g = -g if options.get("maximize") else g
     return g + options["weight_decay"] * p if options["weight_decay"] else g
+
+
+def _moments(g: Any, state: tuple[Any, ...], beta1: float, beta2: float) -> tuple[Any, Any]:
+    return state[0] * beta1 + g * (1 - beta1), state[1] * beta2 + jnp.square(g) * (1 - beta2)
 
 
 class _Rule(Described, Optimizer):
@@ -65,14 +57,7 @@ class _Rule(Described, Optimizer):
         ValueError: an option is out of range.
     """
 
-    _example = """
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = {name}([p]{})((weft.Tensor([{}]),))
-        >>> print({})
-        {}
-    """
-
+    _example = DeclaredOptimizer._example
     #: options that are no arguments
     _fixed: ClassVar[dict[str, Any]] = {}
     #: the annotations of the constructor
@@ -127,10 +112,7 @@ class Adadelta(_Rule, shows=("", "1.0", "round(p.value().item(), 4)", "0.9968"))
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
         g = _towards(g, p, options)
-        rho, eps = options["rho"], options["eps"]
-        squares = state[0] * rho + jnp.square(g) * (1 - rho)
-        change = jnp.sqrt(state[1] + eps) / jnp.sqrt(squares + eps) * g
-        return p - lr * change, squares, state[1] * rho + jnp.square(change) * (1 - rho)
+        return adadelta_step(p, *state, lr, options["rho"], options["eps"], g)  # type: ignore[call-arg]
 
 
 class Adagrad(_Rule, shows=(", 0.5", "2.0", "p.value()", "[0.5]")):
@@ -197,14 +179,11 @@ class Adam(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
             p = p - lr * options["weight_decay"] * p
         else:
             g = _towards(g, p, options)
-        first = state[0] * beta1 + g * (1 - beta1)
-        second = state[1] * beta2 + jnp.square(g) * (1 - beta2)
-        largest = jnp.maximum(state[2], second) if options["amsgrad"] else state[-1]
-        root = jnp.sqrt(largest if options["amsgrad"] else second)
-        unbiased = jnp.sqrt(1 - beta2**step)
-        rate = lr * unbiased / (1 - beta1**step)
-        eps = options["eps"] if options["eps_in_biased"] else options["eps"] * unbiased
-        return (p - rate * first / (root + eps), first, second, largest)[: len(state) + 1]
+        powers = beta1**step, beta2**step
+        eps = options["eps"] if options["eps_in_biased"] else options["eps"] * jnp.sqrt(1 - powers[1])
+        kept = 3 if options["amsgrad"] else 2
+        rule: Any = amsgrad_step if options["amsgrad"] else adam_step
+        return *rule(p, *state[:kept], *powers, lr, beta1, beta2, eps, g), *state[kept:]
 
 
 class AdamW(Adam, shows=(", 0.5, weight_decay=0.0", "1.0", "round(p.value().item(), 4)", "0.5")):
@@ -269,11 +248,8 @@ class ASGD(_Rule, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0.5]")):
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
         g = _towards(g, p, options)
-        eta, mu, average = state
-        p = p * (1 - options["lambd"] * eta) - eta * g
-        average = jnp.where(mu == 1, p, average + (p - average) * mu)
-        eta = jnp.full_like(p, lr / (1 + options["lambd"] * lr * step) ** options["alpha"])
-        return p, eta, jnp.full_like(p, 1 / jnp.maximum(1.0, step - options["t0"])), average
+        lambd, alpha, start = options["lambd"], options["alpha"], options["t0"]
+        return averaged_step(p, g, *state, lr, step, lambd, alpha, start)  # type: ignore[call-arg]
 
 
 class NAdam(_Rule, shows=(", 0.5", "1.0", "p.value().item() < 1", "True")):
@@ -303,8 +279,7 @@ class NAdam(_Rule, shows=(", 0.5", "1.0", "p.value().item() < 1", "True")):
         beta1, beta2 = options["betas"]
         now, ahead = [beta1 * (1 - 0.5 * 0.96 ** (each * options["momentum_decay"])) for each in (step, step + 1)]
         product = state[2] * now
-        first = state[0] * beta1 + g * (1 - beta1)
-        second = state[1] * beta2 + jnp.square(g) * (1 - beta2)
+        first, second = _moments(g, state, beta1, beta2)
         root = jnp.sqrt(second / (1 - beta2**step)) + options["eps"]
         p = p - lr * (1 - now) / (1 - product) * g / root - lr * ahead / (1 - product * ahead) * first / root
         return p, first, second, product
@@ -322,8 +297,7 @@ class RAdam(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
         g = _towards(g, p, options)
         beta1, beta2 = options["betas"]
-        first = state[0] * beta1 + g * (1 - beta1)
-        second = state[1] * beta2 + jnp.square(g) * (1 - beta2)
+        first, second = _moments(g, state, beta1, beta2)
         most = 2 / (1 - beta2) - 1
         left = 1 - beta2**step
         length = most - 2 * step * beta2**step / left
@@ -403,12 +377,7 @@ class Rprop(_Rule, shows=(", 0.5", "3.0", "p.value()", "[0.5]")):
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
         g = _towards(g, p, options)
-        shrink, grow = options["etas"]
-        agreement = g * state[0]
-        factor = jnp.where(agreement > 0, grow, jnp.where(agreement < 0, shrink, 1.0))
-        size = jnp.clip(state[1] * factor, *options["step_sizes"])
-        g = jnp.where(agreement < 0, 0.0, g)
-        return p - jnp.sign(g) * size, g, size
+        return resilient_step(p, g, *state, options["etas"], options["step_sizes"])  # type: ignore[call-arg]
 
 
 class SGD(_Rule, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
@@ -449,6 +418,8 @@ class SGD(_Rule, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
         momentum = options["momentum"]
         velocity, first = state
         if momentum:
-            velocity = jnp.where(first > 0, g, velocity * momentum + g * (1 - options["dampening"]))
-            g = g + velocity * momentum if options["nesterov"] else velocity
-        return p - lr * g, velocity, jnp.zeros_like(first)
+            settings = {each: options[each] for each in ("dampening", "nesterov")}
+            p, velocity = sgd_step(p, g, lr, velocity, momentum, first > 0, **settings)
+        else:
+            p = p - lr * g
+        return p, velocity, jnp.zeros_like(first)

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
 from weft.nn.declared import flag, like
 from weft.nn.optim.checks import DeclaredOptimizer, declares, number, share
+from weft.nn.optim.optimizer import Arrays, Slots
 from weft.ops.optimizer import adam_step, adam_weight_decay_step, adamax_step, amsgrad_step
 
 
-class Adam(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
+class _WithPowers(DeclaredOptimizer):
+    """Base of those that correct the bias of their moments by powers of their shares."""
+
+    slots: Slots = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
+    _update_takes: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "eps")
+
+    def initial_scalar(self, attribute: str) -> float:
+        return 1.0
+
+    @staticmethod
+    def advance(scalars: Arrays, settings: Arrays) -> Arrays:
+        return tuple([power * share for power, share in zip(scalars, settings, strict=False)])
+
+
+class Adam(_WithPowers, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     """Adaptive moment estimation.
 
     Args:
@@ -21,7 +36,6 @@ class Adam(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)
         kwargs: `use_lazy` and `use_offload` are accepted, and change nothing.
     """
 
-    slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
     _update_takes = ("beta1", "beta2", "eps", "use_nesterov")
     scalars = ("beta1_power", "beta2_power")
 
@@ -52,22 +66,12 @@ class Adam(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)
         self.use_nesterov = flag("Adam", "use_nesterov", use_nesterov)
         self.use_amsgrad = use_amsgrad
 
-    def initial_scalar(self, attribute: str) -> float:
-        return 1.0
-
     @staticmethod
-    def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:
-        return scalars[0] * settings[0], scalars[1] * settings[1]
-
-    @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         beta1, beta2, eps, nesterov = settings
         powers = [power.astype(p.dtype) for power in scalars]
-        if len(state) == 2:
-            return adam_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)
-        return amsgrad_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)
+        rule: Any = adam_step if len(state) == 2 else amsgrad_step
+        return rule(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)
 
 
 class AdamWeightDecay(DeclaredOptimizer, shows=(", 0.1", "1.0", "p.value() < 1", "[ True]")):
@@ -93,9 +97,7 @@ class AdamWeightDecay(DeclaredOptimizer, shows=(", 0.1", "1.0", "p.value() < 1",
     ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         return adam_weight_decay_step(p, *state, lr, *settings, decay, g)  # type: ignore[call-arg]
 
 
@@ -120,9 +122,7 @@ class Lamb(AdamWeightDecay, shows=(", 0.1", "1.0", "p.value() < 1", "[ True]")):
     ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         beta1, beta2, eps = settings
         m = state[0] * beta1 + g * (1 - beta1)
         v = state[1] * beta2 + jnp.square(g) * (1 - beta2)
@@ -136,7 +136,7 @@ class Lamb(AdamWeightDecay, shows=(", 0.1", "1.0", "p.value() < 1", "[ True]")):
         return p - lr * ratio * change, m, v
 
 
-class AdaMax(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
+class AdaMax(_WithPowers, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     """Adam by the infinity norm.
 
     Args:
@@ -144,24 +144,12 @@ class AdaMax(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 
         beta2: share of the norm that stays.
     """
 
-    slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
-    _update_takes = ("beta1", "beta2", "eps")
     scalars = ("beta1_power",)
 
     __init__ = declares(beta1=share, beta2=share, eps=number)(
         like(Adam.__init__, without=("use_locking", "use_nesterov", "use_amsgrad"))
     )
 
-    def initial_scalar(self, attribute: str) -> float:
-        return 1.0
-
     @staticmethod
-    def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (scalars[0] * settings[0],)
-
-    @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
-        beta1, beta2, eps = settings
-        return adamax_step(p, *state, scalars[0].astype(p.dtype), lr, beta1, beta2, eps, g)  # type: ignore[call-arg]
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
+        return adamax_step(p, *state, scalars[0].astype(p.dtype), lr, *settings, g)  # type: ignore[call-arg]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from weft.nn.declared import flag
-from weft.nn.optim.checks import DeclaredOptimizer, declares, number
+from weft.nn.optim.checks import DeclaredOptimizer, declares, number, only_float, strength
+from weft.nn.optim.optimizer import Arrays
 from weft.ops.optimizer import adadelta_step, adagrad_step, centered_rmsprop_step, ftrl_step, rmsprop_step
 
 
@@ -17,6 +18,11 @@ class Adagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0",
         update_slots: whether the sum grows.
     """
 
+    slots = (("accum", "accum", "zeros"),)
+    _begins = ("accum", "accum")
+    _update_takes = ("update_slots",)
+
+    @declares(update_slots=flag)
     def __init__(
         self,
         params: Any,
@@ -25,20 +31,10 @@ class Adagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0",
         update_slots: bool = True,
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
-    ) -> None:
-        initial = number("Adagrad", "accum", accum)
-        super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.update_slots = flag("Adagrad", "update_slots", update_slots)
-        for state in self.accum:
-            state.set_data(state.value() * 0 + initial)
-
-    slots = (("accum", "accum", "zeros"),)
-    _update_takes = ("update_slots",)
+    ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         return adagrad_step(p, state[0], lr, g, update_slots=settings[0])
 
 
@@ -71,9 +67,7 @@ class RMSProp(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
     ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         moment, ms, mg = state
         *numbers, centered = settings
         if not centered:
@@ -106,10 +100,14 @@ class Adadelta(DeclaredOptimizer, shows=("", "1.0", "p.value() < 1", "[ True]"))
     ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         return adadelta_step(p, *state, lr, *settings, g)  # type: ignore[call-arg]
+
+
+def _falling(optimizer: str, what: str, value: Any) -> float:
+    if only_float(optimizer, what, value) > 0:
+        raise ValueError(f"{optimizer}: {what} must be at most 0, not {value}")
+    return value
 
 
 class FTRL(DeclaredOptimizer, shows=(", initial_accum=0.0, learning_rate=0.5", "2.0", "p.value()", "[0.5]")):
@@ -124,8 +122,10 @@ class FTRL(DeclaredOptimizer, shows=(", initial_accum=0.0, learning_rate=0.5", "
     """
 
     slots = (("moments", "moments", "zeros"), ("linear", "linear", "zeros"))
+    _begins = ("moments", "initial_accum")
     _update_takes = ("l1", "l2", "lr_power")
 
+    @declares(lr_power=_falling, l1=strength, l2=strength, use_locking=flag)
     def __init__(
         self,
         params: Any,
@@ -137,24 +137,8 @@ class FTRL(DeclaredOptimizer, shows=(", initial_accum=0.0, learning_rate=0.5", "
         use_locking: bool = False,
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
-    ) -> None:
-        initial = number("FTRL", "initial_accum", initial_accum)
-        flag("FTRL", "use_locking", use_locking)
-        for what, value in (("lr_power", lr_power), ("l1", l1), ("l2", l2)):
-            if not isinstance(value, float):
-                raise TypeError(f"{what} must be a float, not {type(value).__name__}")
-        if lr_power > 0:
-            raise ValueError(f"lr_power must be at most 0, not {lr_power}")
-        number("FTRL", "l1", l1)
-        number("FTRL", "l2", l2)
-        super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.l1, self.l2, self.lr_power = l1, l2, lr_power
-        for state in self.moments:
-            state.set_data(state.value() * 0 + initial)
+    ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
-        l1, l2, power = settings
-        return ftrl_step(p, state[0], state[1], g, lr, l1=l1, l2=l2, lr_power=power)
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
+        return ftrl_step(p, *state, g, lr, *settings)  # type: ignore[call-arg]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, ParamSpec
 
 from weft.nn.declared import Check, Described, constructor, keep
 from weft.nn.optim.optimizer import Optimizer
-from weft.ops._checks import reals
+from weft.ops._checks import floats, reals
 
 _P = ParamSpec("_P")
 
@@ -42,6 +42,26 @@ def share(optimizer: str, what: str, value: Any) -> float:
     return float(value)
 
 
+def only_float(optimizer: str, what: str, value: Any) -> float:
+    """A setting that must be a float.
+
+    Raises:
+        TypeError: it is none.
+    """
+    floats(optimizer, **{what: value})
+    return value
+
+
+def strength(optimizer: str, what: str, value: Any) -> float:
+    """A float of at least 0.
+
+    Raises:
+        TypeError: it is no float.
+        ValueError: it is negative.
+    """
+    return number(optimizer, what, only_float(optimizer, what, value))
+
+
 class DeclaredOptimizer(Described, Optimizer):
     """Base of the optimizers whose constructors are declared.
 
@@ -65,6 +85,8 @@ class DeclaredOptimizer(Described, Optimizer):
     """
     #: the attributes that `update` is given
     _update_takes: ClassVar[tuple[str, ...]] = ()
+    #: a state that begins with what the constructor is given, and as what
+    _begins: ClassVar[tuple[str, str] | None] = None
 
     def settings(self) -> tuple[Any, ...]:
         return tuple([getattr(self, name) for name in self._update_takes])
@@ -80,7 +102,12 @@ def declares(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, Non
         A decorator of an empty ``__init__``. Where the class defines `_made`, the constructor calls that at the end.
     """
 
-    def build(self: Optimizer, owner: Any, given: dict[str, Any]) -> None:
+    def build(self: Any, owner: Any, given: dict[str, Any]) -> None:
+        if owner._begins is not None:  # before the base makes the state
+            state, what = owner._begins
+            check: Check = checks.get(what, number)
+            initial = check(type(self).__name__, what, given.pop(what))
+            self.slots = tuple([(*slot[:2], initial if slot[0] == state else slot[2]) for slot in owner.slots])
         common = {name: given.pop(name) for name in ("learning_rate", "weight_decay", "loss_scale") if name in given}
         Optimizer.__init__(self, parameters=given.pop("params"), **common)
         keep(self, owner, given, checks)

@@ -1,16 +1,40 @@
-"""Steps of optimizers that change nothing where a condition does not hold."""
+"""Steps of optimizers: primitives of their classes, and rules that change nothing where a condition does not hold."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 from jax import numpy as jnp
 
 from weft._jax_compat import bind_again
+from weft.core import Primitive
+from weft.nn.cell import Cell
+
+
+class OfSteps(Cell):
+    """Base of the optimizers of both kinds: the primitive of a class is made when it is first asked for."""
+
+    _primitive: ClassVar[Primitive | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._primitive = None
+        Primitive.made_for(cls, cls._step_primitive)
+
+    @classmethod
+    def _step_primitive(cls) -> Primitive:
+        """The primitive of one step."""
+        if cls._primitive is None:
+            cls._primitive = cls._new_primitive()
+        return cls._primitive
+
+    @classmethod
+    def _new_primitive(cls) -> Primitive:
+        raise NotImplementedError
 
 
 def keeping(update: Callable[..., Sequence[Any]], holds: Any) -> Callable[..., list[Any]]:

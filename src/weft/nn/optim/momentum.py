@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.nn.declared import flag
 from weft.nn.optim.checks import DeclaredOptimizer, declares, number
+from weft.nn.optim.optimizer import Arrays
 from weft.ops.optimizer import momentum_step, sgd_step
 
 
@@ -37,9 +38,7 @@ class SGD(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
             raise ValueError("SGD(nesterov=True) needs a positive momentum and dampening=0")
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         momentum, dampening, nesterov = settings
         if momentum == 0:
             return p - lr * g, state[0]
@@ -68,7 +67,5 @@ class Momentum(DeclaredOptimizer, shows=(", 0.5, 0.9", "1.0", "p.value()", "[0.5
     ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         return momentum_step(p, state[0], lr, g, settings[0], nesterov=settings[1])

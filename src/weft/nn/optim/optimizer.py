@@ -20,15 +20,20 @@ from weft.autodiff.composite import HyperMap, Map
 from weft.core import Parameter, Primitive, Tensor, apply, transparent
 from weft.core.parameters import ParameterTuple
 from weft.nn.cell import Cell
-from weft.nn.learning_rate_schedule import LearningRateSchedule
-from weft.nn.optim.keeping import keeping
+from weft.nn.optim.keeping import OfSteps, keeping
+from weft.ops._checks import one_of, reals, strings
 from weft.ops.state import assign_add
 from weft.parallel.spreading import arrange, stages_of
+
+#: arrays of one step
+Arrays = tuple[Any, ...]
+#: state with the shape of the parameters: attribute, prefix of the names, initial value
+Slots = tuple[tuple[str, str, Any], ...]
 
 _GROUP_KEYS = frozenset({"params", "lr", "weight_decay", "grad_centralization", "order_params"})
 
 
-class Optimizer(Cell):
+class Optimizer(OfSteps):
     """Base of the optimizers: ``optimizer(gradients)`` updates the parameters.
 
     Args:
@@ -55,34 +60,20 @@ class Optimizer(Cell):
         [0.5]
     """
 
-    #: state with the shape of the parameters: attribute, prefix of the names, initial value
-    slots: tuple[tuple[str, str, Any], ...] = ()
+    #: the state of each parameter
+    slots: Slots = ()
     #: state that is one number: attribute
     scalars: ClassVar[tuple[str, ...]] = ()
     #: whether the weight decay is added to the gradient before `update`, or given to it
     decay_in_gradient: ClassVar[bool] = True
     #: whether gradients with repeated rows are joined first; kept, all gradients here are dense
     unique: bool = True
-    _primitive: ClassVar[Primitive | None] = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._primitive = None
-        Primitive.made_for(cls, cls._step_primitive)
-
-    @classmethod
-    def _step_primitive(cls) -> Primitive:
-        """The primitive of one step."""
-        if cls._primitive is None:
-            cls._primitive = _step_primitive(cls)
-        return cls._primitive
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
         groups = _groups_of(parameters)
         self.is_group = groups is not None
-        if isinstance(loss_scale, bool) or not isinstance(loss_scale, (int, float)):
-            raise TypeError(f"loss_scale must be a float, not {type(loss_scale).__name__}")
+        reals("an optimizer", loss_scale=loss_scale)
         if loss_scale <= 0:
             raise ValueError(f"loss_scale must be positive, not {loss_scale}")
         self.loss_scale = float(loss_scale)
@@ -97,21 +88,17 @@ class Optimizer(Cell):
         chosen: list[Parameter] = []
         default_rate = self._add_rate(learning_rate, "learning_rate")
         default_decay = self._add_decay(weight_decay)
-        if groups is None:
-            chosen = _checked_parameters(parameters)
-            for param in chosen:
-                self._plan.append((default_rate, default_decay if _decays(param) else 0.0, False))
-        else:
-            for number, group in enumerate(groups):
-                rate = default_rate if "lr" not in group else self._add_rate(group["lr"], f"group{number}_lr")
-                decay = default_decay if "weight_decay" not in group else self._add_decay(group["weight_decay"])
-                centralised = bool(group.get("grad_centralization", False))
-                for param in _checked_parameters(group["params"]):
-                    chosen.append(param)
-                    self._plan.append((rate, decay, centralised))
+        for number, group in enumerate([{"params": parameters}] if groups is None else groups):
+            rate = default_rate if "lr" not in group else self._add_rate(group["lr"], f"group{number}_lr")
+            decay = default_decay if "weight_decay" not in group else self._add_decay(group["weight_decay"])
+            for param in _checked_parameters(group["params"]):
+                chosen.append(param)
+                own = decay if self.is_group or _decays(param) else 0.0
+                self._plan.append((rate, own, bool(group.get("grad_centralization", False))))
         _check_unique(chosen)
-        order = None if groups is None else _order_of(parameters)
-        if order is not None:
+        orders = [item["order_params"] for item in parameters if "order_params" in item] if self.is_group else []
+        if orders:
+            order = _checked_parameters(orders[0])
             position = {id(param): i for i, param in enumerate(chosen)}
             if len(order) != len(chosen) or any(id(param) not in position for param in order):
                 raise ValueError("order_params must list the same parameters as the groups")
@@ -124,12 +111,12 @@ class Optimizer(Cell):
         if self.is_group and not self._decays:
             self.weight_decay = tuple(Tensor(decay * self.loss_scale, dtypes.float32) for _, decay, _ in self._plan)
         self.is_group_lr = any(rate != default_rate for rate, _, _ in self._plan)
-        self.dynamic_lr = any(_is_dynamic(rate) for rate in self._rates)
+        self.dynamic_lr = any(isinstance(rate, Cell) or rate.ndim == 1 for rate in self._rates)
         self.dynamic_weight_decay = bool(self._decays)
         self.grad_centralization = any(centralised for _, _, centralised in self._plan)
         self._may_decay = tuple(self.is_group or _decays(param) for param in chosen)
-        self.exec_weight_decay = any(decay != 0.0 for _, decay, _ in self._plan)
         self.decay_flags = tuple(decay != 0.0 for _, decay, _ in self._plan)
+        self.exec_weight_decay = any(self.decay_flags)
         # a plain attribute: the rates are registered already
         rates = [_Rates(rate) if isinstance(rate, Parameter) and rate.ndim else rate for rate in self._rates]
         self.__dict__["learning_rate"] = tuple(rates[r] for r, _, _ in self._plan) if self.is_group_lr else rates[0]
@@ -143,44 +130,33 @@ class Optimizer(Cell):
             value = np.asarray(self.initial_scalar(attribute), np.float32)
             setattr(self, attribute, Parameter(Tensor(value), name=attribute, requires_grad=False))
         for attribute, prefix, init in self.slots:
-            setattr(self, attribute, self.parameters.clone(prefix=prefix, init=init))
-        self._settle_state()
-
-    def _settle_state(self) -> None:
-        for attribute, _, _ in self.slots:
-            for state in getattr(self, attribute):
+            states = self.parameters.clone(prefix=prefix, init=init)
+            for state in states:
                 state.requires_grad = False
+            setattr(self, attribute, states)
 
     # -- rates -------------------------------------------------------------------------------------------
 
     def _add_rate(self, rate: Any, name: str) -> int:
         """Keep a learning rate as a Parameter or a schedule; returns its index."""
-        if isinstance(rate, bool):
-            raise TypeError("learning_rate must be a number, an iterable, a Tensor or a LearningRateSchedule, not bool")
-        if isinstance(rate, (int, float, np.floating)):
-            if rate < 0:
-                raise ValueError(f"learning_rate must not be negative, got {rate}")
-            made: Any = Parameter(Tensor(float(rate), dtypes.float32), name=name, requires_grad=False)
-        elif isinstance(rate, Parameter):
-            made = rate
+        if isinstance(rate, (Parameter, Cell)):
+            made: Any = rate
         elif isinstance(rate, Tensor):
             if rate.ndim > 1:
                 raise ValueError(f"a learning_rate Tensor must have 0 or 1 dimensions, not shape {rate.shape}")
             made = Parameter(Tensor(rate, dtypes.float32), name=name, requires_grad=False)
-        elif isinstance(rate, (LearningRateSchedule, Cell)):
-            made = rate
-        elif isinstance(rate, Iterable) and not isinstance(rate, str):
-            values = [float(v) for v in rate]
-            if not values:
-                raise ValueError("a learning_rate iterable must not be empty")
-            if min(values) < 0:
-                raise ValueError(f"learning_rate must not be negative, got {min(values)}")
-            made = Parameter(Tensor(np.asarray(values, np.float32)), name=name, requires_grad=False)
         else:
-            raise TypeError(
-                "learning_rate must be a number, an iterable, a Tensor or a LearningRateSchedule, "
-                f"not {type(rate).__name__}"
-            )
+            if isinstance(rate, (bool, str)) or not isinstance(rate, (int, float, np.floating, Iterable)):
+                raise TypeError(
+                    "learning_rate must be a number, an iterable, a Tensor or a LearningRateSchedule, "
+                    f"not {type(rate).__name__}"
+                )
+            values = np.asarray([float(v) for v in rate] if isinstance(rate, Iterable) else rate, np.float32)
+            if not values.size:
+                raise ValueError("a learning_rate iterable must not be empty")
+            if values.min() < 0:
+                raise ValueError(f"learning_rate must not be negative, got {values.min()}")
+            made = Parameter(Tensor(values), name=name, requires_grad=False)
         self._rates.append(made)
         if isinstance(made, Parameter):
             self._params[name] = made
@@ -236,15 +212,12 @@ class Optimizer(Cell):
         Args:
             param: a Parameter, or a list of them.
         """
-        wanted = [param] if isinstance(param, Parameter) else list(param)
+        rates = {id(each): self._rates[rate] for each, (rate, _, _) in zip(self.parameters, self._plan, strict=True)}
         found = []
-        for one in wanted:
-            for candidate, (rate, _, _) in zip(self.parameters, self._plan, strict=True):
-                if candidate is one:
-                    found.append(self._rates[rate])
-                    break
-            else:
+        for one in [param] if isinstance(param, Parameter) else param:
+            if id(one) not in rates:
                 raise ValueError(f"{one!r} is not optimized by this {type(self).__name__}")
+            found.append(rates[id(one)])
         return found[0] if isinstance(param, Parameter) else found
 
     @property
@@ -254,14 +227,7 @@ class Optimizer(Cell):
 
     @target.setter
     def target(self, value: str) -> None:
-        self._set_target(value)
-
-    def _set_target(self, value: str) -> None:
-        if not isinstance(value, str):
-            raise TypeError(f"target must be a str, not {type(value).__name__}")
-        if value not in ("CPU", "GPU", "Ascend"):
-            raise ValueError(f"target must be 'CPU', 'GPU' or 'Ascend', not {value!r}")
-        self.__dict__["_target"] = value
+        self._set_base_target(value)
 
     # -- parts for optimizers written by users; a step calls those that a subclass has of its own ----------
 
@@ -337,7 +303,9 @@ class Optimizer(Cell):
         return self.dynamic_lr or self.dynamic_weight_decay
 
     def _set_base_target(self, value: str) -> None:
-        self._set_target(value)
+        strings(type(self).__name__, target=value)
+        one_of(type(self).__name__, ("CPU", "GPU", "Ascend"), target=value)
+        self.__dict__["_target"] = value
 
     # -- the step --------------------------------------------------------------------------------------------
 
@@ -365,9 +333,7 @@ class Optimizer(Cell):
         return scalars
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         """New values of a parameter and its state, on JAX arrays.
 
         Args:
@@ -381,6 +347,62 @@ class Optimizer(Cell):
             settings: see `settings`.
         """
         raise NotImplementedError
+
+    @classmethod
+    def _new_primitive(cls) -> Primitive:
+        scalar_count = len(cls.scalars)
+        update, advance, in_gradient = cls.update, cls.advance, cls.decay_in_gradient
+
+        def implementation(*arrays: Any, layout: Any, settings: Any) -> tuple[Any, ...]:
+            count, slot_count, rate_count, decay_count, plan, loss_scale, *conditional = layout
+            holds = arrays[-1]
+            rule = keeping(update, holds) if conditional else update
+            taken = iter(arrays)
+
+            def take(n: int) -> tuple[Any, ...]:
+                return tuple([next(taken) for _ in range(n)])
+
+            (step,) = take(1)
+            scalars = advance(take(scalar_count), settings)
+            params = take(count)
+            states = [take(count) for _ in range(slot_count)]
+            rates = [_rate_at(rate, step) for rate in take(rate_count)]
+            decays = take(decay_count)
+            gradients = take(count)
+            new_params: list[Any] = []
+            new_states: list[list[Any]] = [[] for _ in range(slot_count)]
+            for i, (p, g, (rate, decay, centralised)) in enumerate(zip(params, gradients, plan, strict=True)):
+                if g.shape != p.shape:
+                    raise ValueError(f"gradient {i} has shape {tuple(g.shape)}, its parameter {tuple(p.shape)}")
+                own = [state[i] for state in states]
+                wide = jnp.float32 if p.dtype.itemsize < 4 else p.dtype
+                p_wide, g = p.astype(wide), g.astype(wide)
+                if loss_scale != 1.0:
+                    g = g * np.asarray(1.0 / loss_scale, wide)
+                share = decays[decay[0]].astype(wide) if isinstance(decay, tuple) else decay
+                applies = isinstance(decay, tuple) or decay != 0.0
+                if applies and in_gradient:
+                    g = g + p_wide * share
+                if centralised and g.ndim > 1:
+                    g = g - jnp.mean(g, axis=tuple(range(1, g.ndim)), keepdims=True)
+                before = tuple([s.astype(wide) for s in own])
+                rest = 0.0 if in_gradient or not applies else share
+                results = rule(p_wide, g, before, rates[rate].astype(wide), rest, step.reshape(()), scalars, settings)
+                new_params.append(results[0].astype(p.dtype))
+                for new, old, result in zip(new_states, own, results[1:], strict=True):
+                    new.append(result.astype(old.dtype))
+            numbers = (step + 1, *scalars)
+            if conditional:
+                numbers = tuple([jnp.where(holds, new, old) for new, old in zip(numbers, arrays, strict=False)])
+            return (*numbers, *new_params, *[s for state in new_states for s in state])
+
+        made = Primitive(
+            f"{cls.__name__}Update", implementation, attr_names=("layout", "settings"), multiple=True, register=False
+        )
+        made.conditional = lambda layout, settings: (((*layout, "where it holds"), settings), 0)
+        if all(part.__module__.startswith("weft.") for part in (cls, update, advance)):
+            made.known_as = f"{cls.__module__}.{cls.__qualname__}"
+        return made
 
     def _as_set(self) -> tuple[list[Any], list[Any], list[tuple[int, Any, bool]]]:
         """The rates, decays and plan of a step: those that the optimizer was made with, or what the program has set, or
@@ -402,13 +424,8 @@ class Optimizer(Cell):
 
     def _changes_gradients(self) -> bool:
         """Whether a subclass has methods of its own for what becomes of gradients."""
-        cls = type(self)
-        return (
-            cls.decay_weight is not Optimizer.decay_weight
-            or cls.scale_grad is not Optimizer.scale_grad
-            or cls.gradients_centralization is not Optimizer.gradients_centralization
-            or cls.flatten_gradients is not Optimizer.flatten_gradients
-        )
+        names = ("decay_weight", "scale_grad", "gradients_centralization", "flatten_gradients")
+        return any(getattr(type(self), name) is not getattr(Optimizer, name) for name in names)
 
     def construct(self, gradients: Any) -> Any:
         cls = type(self)
@@ -552,74 +569,6 @@ class _Rates(Cell):
 _RATE_AT = Primitive("LearningRateAt", _rate_at)
 
 
-def _step_primitive(cls: type[Optimizer]) -> Primitive:
-    """The primitive of one step of an optimizer class."""
-    scalar_count = len(cls.scalars)
-    update, advance, in_gradient = cls.update, cls.advance, cls.decay_in_gradient
-
-    def implementation(*arrays: Any, layout: Any, settings: Any) -> tuple[Any, ...]:
-        count, slot_count, rate_count, decay_count, plan, loss_scale, *conditional = layout
-        holds = arrays[-1]
-        rule = keeping(update, holds) if conditional else update
-        taken = iter(arrays)
-
-        def take(n: int) -> tuple[Any, ...]:
-            return tuple([next(taken) for _ in range(n)])
-
-        (step,) = take(1)
-        scalars = advance(take(scalar_count), settings)
-        params = take(count)
-        states = [take(count) for _ in range(slot_count)]
-        rates = [_rate_at(rate, step) for rate in take(rate_count)]
-        decays = take(decay_count)
-        gradients = take(count)
-        new_params: list[Any] = []
-        new_states: list[list[Any]] = [[] for _ in range(slot_count)]
-        for i, (p, g, (rate, decay, centralised)) in enumerate(zip(params, gradients, plan, strict=True)):
-            if g.shape != p.shape:
-                raise ValueError(f"gradient {i} has shape {tuple(g.shape)}, its parameter {tuple(p.shape)}")
-            own = [state[i] for state in states]
-            wide = jnp.float32 if p.dtype.itemsize < 4 else p.dtype
-            p_wide, g = p.astype(wide), g.astype(wide)
-            if loss_scale != 1.0:
-                g = g * np.asarray(1.0 / loss_scale, wide)
-            share = decays[decay[0]].astype(wide) if isinstance(decay, tuple) else decay
-            applies = isinstance(decay, tuple) or decay != 0.0
-            if applies and in_gradient:
-                g = g + p_wide * share
-            if centralised and g.ndim > 1:
-                g = g - jnp.mean(g, axis=tuple(range(1, g.ndim)), keepdims=True)
-            results = rule(
-                p_wide,
-                g,
-                tuple([s.astype(wide) for s in own]),
-                rates[rate].astype(wide),
-                0.0 if in_gradient or not applies else share,
-                step.reshape(()),
-                scalars,
-                settings,
-            )
-            new_params.append(results[0].astype(p.dtype))
-            for new, old, result in zip(new_states, own, results[1:], strict=True):
-                new.append(result.astype(old.dtype))
-        numbers = (step + 1, *scalars)
-        if conditional:
-            numbers = tuple([jnp.where(holds, new, old) for new, old in zip(numbers, arrays, strict=False)])
-        return (*numbers, *new_params, *[s for state in new_states for s in state])
-
-    made = Primitive(
-        f"{cls.__name__}Update", implementation, attr_names=("layout", "settings"), multiple=True, register=False
-    )
-    made.conditional = lambda layout, settings: (((*layout, "where it holds"), settings), 0)
-    if all(part.__module__.startswith("weft.") for part in (cls, update, advance)):
-        made.known_as = f"{cls.__module__}.{cls.__qualname__}"
-    return made
-
-
-def _is_dynamic(rate: Any) -> bool:
-    return isinstance(rate, Cell) or rate.ndim == 1
-
-
 def _checked_parameters(parameters: Any) -> list[Parameter]:
     if isinstance(parameters, Parameter) or not isinstance(parameters, Iterable):
         raise TypeError(
@@ -660,21 +609,13 @@ def _groups_of(parameters: Any) -> list[dict[str, Any]] | None:
     return groups
 
 
-def _order_of(parameters: Any) -> list[Parameter] | None:
-    for item in parameters:
-        if "order_params" in item:
-            return _checked_parameters(item["order_params"])
-    return None
-
-
 def _check_unique(parameters: list[Parameter]) -> None:
-    seen: dict[int, Parameter] = {}
     names: dict[str, Parameter] = {}
     for param in parameters:
-        if id(param) in seen:
+        if names.get(param.name) is param:
             raise RuntimeError(f"parameter {param.name!r} is listed twice")
-        seen[id(param)] = param
-        if names.setdefault(param.name, param) is not param:
+        if param.name in names:
             raise RuntimeError(
                 f"two different parameters are named {param.name!r}; their states would be mixed up in a checkpoint"
             )
+        names[param.name] = param

@@ -8,33 +8,37 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from weft.core import Parameter, Tensor
+from weft import dtypes
+from weft.core import Parameter
 from weft.core.parameters import ParameterTuple
 from weft.nn.declared import declared, flag, like
 from weft.nn.optim.adam import Adam
-from weft.nn.optim.checks import DeclaredOptimizer, declares, number
-from weft.ops._checks import floats
+from weft.nn.optim.checks import DeclaredOptimizer, declares, number, only_float, strength
+from weft.nn.optim.optimizer import Arrays, Slots
+from weft.ops._checks import bools, tuples
 from weft.ops.create import zeros
 
 
-def _float(optimizer: str, what: str, value: Any) -> float:
-    """A setting that must be a float.
+def averaged_step(
+    p: Any, g: Any, eta: Any, mu: Any, average: Any, lr: Any, step: Any, lambd: float, alpha: float, start: float
+) -> Arrays:
+    """Averaged descent: new parameter, size of the next step, weight of the next parameter, average; steps from 1."""
+    p = p * (1 - lambd * eta) - eta * g
+    average = jnp.where(mu == 1, p, average + (p - average) * mu)
+    eta = jnp.full_like(p, lr / (1 + lambd * lr * step) ** alpha)
+    return p, eta, jnp.full_like(p, 1 / jnp.maximum(1.0, step - start)), average
 
-    Raises:
-        TypeError: it is none.
-    """
-    floats(optimizer, **{what: value})
-    return value
 
-
-def _strength(optimizer: str, what: str, value: Any) -> float:
-    """A float of at least 0.
-
-    Raises:
-        TypeError: it is no float.
-        ValueError: it is negative.
-    """
-    return number(optimizer, what, _float(optimizer, what, value))
+def resilient_step(
+    p: Any, g: Any, before: Any, size: Any, etas: tuple[float, float], sizes: tuple[float, float]
+) -> Arrays:
+    """A resilient step: new parameter, the gradient that counts as the one before, size."""
+    shrink, grow = etas
+    agreement = g * before
+    factor = jnp.where(agreement > 0, grow, jnp.where(agreement < 0, shrink, 1.0)).astype(p.dtype)
+    size = jnp.clip(size * factor, *sizes)
+    g = jnp.where(agreement < 0, 0.0, g)
+    return p - jnp.sign(g) * size, g, size
 
 
 class ASGD(DeclaredOptimizer, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0.5]")):
@@ -49,7 +53,7 @@ class ASGD(DeclaredOptimizer, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0
     slots = (("eta", "eta", "zeros"), ("mu", "mu", "ones"), ("ax", "ax", "zeros"))
     _update_takes = ("lambd", "alpha", "t0")
 
-    @declares(lambd=_float, alpha=_float, t0=_float)
+    @declares(lambd=only_float, alpha=only_float, t0=only_float)
     def __init__(
         self,
         params: Any,
@@ -61,41 +65,24 @@ class ASGD(DeclaredOptimizer, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0
     ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
-        lambd, alpha, start = settings
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         eta, mu, average = state
         eta = jnp.where(step == 0, lr, eta)
-        p = p * (1 - lambd * eta) - eta * g
-        average = jnp.where(mu == 1, p, average + (p - average) * mu)
-        taken = (step + 1).astype(p.dtype)
-        eta = jnp.full_like(p, lr / (1 + lambd * lr * taken) ** alpha)
-        return p, eta, jnp.full_like(p, 1 / jnp.maximum(1.0, taken - start)), average
+        return averaged_step(p, g, eta, mu, average, lr, (step + 1).astype(p.dtype), *settings)
 
 
 def _pair(optimizer: str, what: str, value: Any) -> tuple[float, float]:
-    """A tuple of two floats.
-
-    Raises:
-        TypeError: it is no tuple, or holds others.
-        ValueError: there are not two.
-    """
-    if not isinstance(value, tuple):
-        raise TypeError(f"{optimizer}: {what} must be a tuple, not {type(value).__name__}")
+    """A tuple of two floats."""
+    tuples(optimizer, **{what: value})
     if len(value) != 2:
         raise ValueError(f"{optimizer}: {what} must have two items, not {len(value)}")
     for each in value:
-        _float(optimizer, what, each)
+        only_float(optimizer, what, each)
     return value
 
 
 def _etas(optimizer: str, what: str, value: Any) -> tuple[float, float]:
-    """The two factors of `Rprop`.
-
-    Raises:
-        ValueError: they are not on the two sides of 1.
-    """
+    """The two factors of `Rprop`, on the two sides of 1."""
     shrink, grow = _pair(optimizer, what, value)
     if not 0 < shrink < 1 < grow:
         raise ValueError(f"{optimizer}: {what} must be in (0, 1) and above 1, not {value}")
@@ -103,11 +90,7 @@ def _etas(optimizer: str, what: str, value: Any) -> tuple[float, float]:
 
 
 def _sizes(optimizer: str, what: str, value: Any) -> tuple[float, float]:
-    """The bounds of the sizes of steps.
-
-    Raises:
-        ValueError: the first is above the second.
-    """
+    """The bounds of the sizes of steps."""
     low, high = _pair(optimizer, what, value)
     if low > high:
         raise ValueError(f"{optimizer}: the smallest of {what} must not be above the largest: {value}")
@@ -123,6 +106,7 @@ class Rprop(DeclaredOptimizer, shows=(", 0.5", "3.0", "p.value()", "[0.5]")):
     """
 
     slots = (("prev", "prev", "zeros"), ("step_size", "step_size", "zeros"))
+    _update_takes = ("etas", "step_sizes")
 
     @declares(etas=_etas, step_sizes=_sizes)
     def __init__(
@@ -134,20 +118,10 @@ class Rprop(DeclaredOptimizer, shows=(", 0.5", "3.0", "p.value()", "[0.5]")):
         weight_decay: Any = 0.0,
     ) -> None: ...
 
-    def settings(self) -> tuple[Any, ...]:
-        return (*self.etas, *self.step_sizes)
-
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
-        shrink, grow, low, high = settings
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         before, size = state
-        agreement = g * before
-        factor = jnp.where(agreement > 0, grow, jnp.where(agreement < 0, shrink, 1.0)).astype(p.dtype)
-        size = jnp.clip(jnp.where(step == 0, lr, size) * factor, low, high)
-        g = jnp.where(agreement < 0, 0.0, g)
-        return p - jnp.sign(g) * size, g, size
+        return resilient_step(p, g, before, jnp.where(step == 0, lr, size), *settings)
 
 
 class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0", "p.value()", "[0.5]")):
@@ -161,8 +135,10 @@ class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5"
     """
 
     slots = (("accum", "accum", "zeros"),)
+    _begins = ("accum", "accum")
     _update_takes = ("l1", "l2")
 
+    @declares(accum=strength, l1=strength, l2=strength, use_locking=flag)
     def __init__(
         self,
         params: Any,
@@ -173,19 +149,10 @@ class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5"
         use_locking: bool = False,
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
-    ) -> None:
-        initial = _strength("ProximalAdagrad", "accum", accum)
-        flag("ProximalAdagrad", "use_locking", use_locking)
-        super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.l1 = _strength("ProximalAdagrad", "l1", l1)
-        self.l2 = _strength("ProximalAdagrad", "l2", l2)
-        for state in self.accum:
-            state.set_data(state.value() * 0 + initial)
+    ) -> None: ...
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         l1, l2 = settings
         total = state[0] + g * g
         rate = lr / jnp.sqrt(total)
@@ -206,6 +173,12 @@ class LazyAdam(Adam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")
 
 class AdamOffload(LazyAdam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     """`Adam` under the name that programs use which compute its steps elsewhere; the device computes them."""
+
+
+def _shape_of_sums(attribute: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if len(shape) < 2:
+        return shape if attribute == "exp_avg_sq" else (1,)
+    return {"exp_avg_sq_row": shape[:-1], "exp_avg_sq_col": shape[:-2] + shape[-1:]}.get(attribute, (1,))
 
 
 def _root_mean_square(x: Any) -> Any:
@@ -231,11 +204,14 @@ class AdaFactor(DeclaredOptimizer, shows=("", "1.0", "p.value()", "[0.999]")):
         ValueError: an argument is out of range, or there is a learning rate with `relative_step`.
     """
 
-    slots: tuple[tuple[str, str, Any], ...] = (
+    slots: Slots = (
         ("exp_avg", "exp_avg", "zeros"),
         ("exp_avg_sq_row", "exp_avg_sq_row", "zeros"),
         ("exp_avg_sq_col", "exp_avg_sq_col", "zeros"),
         ("exp_avg_sq", "exp_avg_sq", "zeros"),
+    )
+    _update_takes = (
+        *("eps", "clip_threshold", "decay_rate", "beta1", "scale_parameter", "relative_step", "warmup_init"),
     )
     decay_in_gradient = False
 
@@ -255,20 +231,19 @@ class AdaFactor(DeclaredOptimizer, shows=("", "1.0", "p.value()", "[0.999]")):
         loss_scale: float = 1.0,
     ) -> None:
         name = "AdaFactor"
-        for what, value in (
-            *(("scale_parameter", scale_parameter), ("relative_step", relative_step)),
-            *(("warmup_init", warmup_init), ("compression", compression)),
-        ):
-            flag(name, what, value)
-        if learning_rate is not None and relative_step:
-            raise ValueError(f"AdaFactor takes no learning_rate with relative_step, but got {learning_rate!r}")
+        bools(name, scale_parameter=scale_parameter, relative_step=relative_step)
+        bools(name, warmup_init=warmup_init, compression=compression)
+        if relative_step != (learning_rate is None):
+            raise ValueError(
+                f"AdaFactor takes either a learning_rate or relative_step, but got {learning_rate!r} and "
+                f"{relative_step}"
+            )
         if warmup_init and not relative_step:
             raise ValueError("AdaFactor: warmup_init needs relative_step")
-        if learning_rate is None and not relative_step:
-            raise ValueError("AdaFactor needs a learning_rate without relative_step")
         if not isinstance(eps, (tuple, list)) or len(eps) != 2:
             raise TypeError(f"AdaFactor: eps must be a tuple of two floats, not {eps!r}")
-        self.slots = tuple(slot for slot in type(self).slots if beta1 is not None or slot[0] != "exp_avg")
+        if beta1 is None:
+            self.slots = self.slots[1:]  # before the base makes the state
         super().__init__(0.0 if learning_rate is None else learning_rate, params, weight_decay, loss_scale)
         self.eps = tuple(number(name, "eps", each) for each in eps)
         self.clip_threshold = number(name, "clip_threshold", clip_threshold)
@@ -278,31 +253,16 @@ class AdaFactor(DeclaredOptimizer, shows=("", "1.0", "p.value()", "[0.999]")):
         self.beta1 = beta1
         self.scale_parameter, self.relative_step = scale_parameter, relative_step
         self.warmup_init, self.compression = warmup_init, compression
-        for attribute, kept in (
-            ("exp_avg_sq_row", lambda shape: shape[:-1] if len(shape) > 1 else (1,)),
-            ("exp_avg_sq_col", lambda shape: shape[:-2] + shape[-1:] if len(shape) > 1 else (1,)),
-            ("exp_avg_sq", lambda shape: (1,) if len(shape) > 1 else shape),
-        ):
-            self._reshape_state(attribute, kept)
-
-    def _reshape_state(self, attribute: str, kept: Any) -> None:
-        """Give a state the shapes that it has in place of those of the parameters."""
-        made: list[Parameter] = []
-        for param, state in zip(self.parameters, getattr(self, attribute), strict=True):
-            dtype = Tensor([0.0]).half().dtype if self.compression else state.dtype
-            made.append(Parameter(zeros(kept(param.shape), dtype=dtype), name=state.name, requires_grad=False))
-        setattr(self, attribute, ParameterTuple(made))
-
-    def settings(self) -> tuple[Any, ...]:
-        return (
-            *(self.eps, self.clip_threshold, self.decay_rate, self.beta1),
-            *(self.scale_parameter, self.relative_step, self.warmup_init),
-        )
+        for attribute in ("exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq"):
+            states = []
+            for param, state in zip(self.parameters, getattr(self, attribute), strict=True):
+                shape = _shape_of_sums(attribute, param.shape)
+                sums = zeros(shape, dtype=dtypes.float16 if compression else state.dtype)
+                states.append(Parameter(sums, name=state.name, requires_grad=False))
+            setattr(self, attribute, ParameterTuple(states))
 
     @staticmethod
-    def update(
-        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
-    ) -> tuple[Any, ...]:
+    def update(p: Any, g: Any, state: Arrays, lr: Any, decay: Any, step: Any, scalars: Any, settings: Any) -> Arrays:
         (tiny, least), clip, decay_rate, beta1, scaled, relative, warmup = settings
         row, column, whole = state[-3:]
         taken = (step + 1).astype(p.dtype)
@@ -321,7 +281,7 @@ class AdaFactor(DeclaredOptimizer, shows=("", "1.0", "p.value()", "[0.999]")):
             whole = kept * whole + (1 - kept) * squares
             change = g / jnp.sqrt(whole)
         change = lr * change / jnp.maximum(1.0, _root_mean_square(change) / clip)
-        moments: tuple[Any, ...] = ()
+        moments: Arrays = ()
         if beta1 is not None:
             change = beta1 * state[0] + (1 - beta1) * change
             moments = (change,)

@@ -40,38 +40,30 @@ def _unary(kind: type, name: str, operation: Callable[[Tensor], Tensor]) -> Call
     def function(x: Any) -> Any:
         return _a(kind, name, x).of_values(operation)
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__
-    function.__doc__ = f"""`ops.{operation.__name__}` of the elements that a {kind.__name__} has.
-
-    Args:
-        x: the sparse tensor.
-
-    Returns:
-        {kind.__name__}: with the same places.
-
-    Raises:
-        TypeError: `x` is no {kind.__name__}.
-
-    Example:
-        >>> matrix = Tensor([[0.5, 0.0], [0.0, 1.0]]).to_{kind.__name__[:3].lower()}()
-        >>> {name}(matrix).shape
-        (2, 2)
-    """
-    return function
+    return told(function, name, _UNARY_DOC.format(operation=operation, kind=kind, name=name, prefix=name[:3]))
 
 
-def _made() -> dict[str, Callable[..., Any]]:
-    found = {}
-    for entry in _UNARY.split():
-        name, _, original = entry.partition("=")
-        operation = next(getattr(each, original or name) for each in _MODULES if hasattr(each, original or name))
-        for prefix, kind in (("coo", COOTensor), ("csr", CSRTensor)):
-            found[f"{prefix}_{name}"] = _unary(kind, f"{prefix}_{name}", operation)
-    return found
+_UNARY_DOC: Final = """`ops.{operation.__name__}` of the elements that a {kind.__name__} has.
 
+Args:
+    x: the sparse tensor.
 
-_FUNCTIONS: Final = _made()
+Returns:
+    {kind.__name__}: with the same places.
+
+Raises:
+    TypeError: `x` is no {kind.__name__}.
+
+Example:
+    >>> {name}(Tensor([[0.5, 0.0], [0.0, 1.0]]).to_{prefix}()).shape
+    (2, 2)
+"""
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
+for _entry in _UNARY.split():
+    _name, _, _original = _entry.partition("=")
+    _operation = next(getattr(each, _original or _name) for each in _MODULES if hasattr(each, _original or _name))
+    for _prefix, _kind in (("coo", COOTensor), ("csr", CSRTensor)):
+        _FUNCTIONS[f"{_prefix}_{_name}"] = _unary(_kind, f"{_prefix}_{_name}", _operation)
 globals().update(_FUNCTIONS)
 
 __all__ = [
@@ -87,22 +79,17 @@ __all__.extend(_FUNCTIONS)
 # -- conversions ------------------------------------------------------------------------------------------------
 
 
+@shows("csr_to_coo(Tensor([[0.0, 5.0, 0.0], [0.0, 0.0, 6.0]]).to_csr()).indices", "[[0 1]\n [1 2]]")
 def csr_to_coo(tensor: CSRTensor) -> COOTensor:
     """A matrix by rows as one by places.
 
     Raises:
         TypeError: it is no CSRTensor.
-
-    Example:
-        >>> matrix = CSRTensor(Tensor([0, 1, 2]), Tensor([1, 2]), Tensor([5.0, 6.0]), (2, 3))
-        >>> print(csr_to_coo(matrix).indices)
-        [[0 1]
-         [1 2]]
     """
     return _a(CSRTensor, "csr_to_coo", tensor).to_coo()
 
 
-@shows("csr_to_dense(CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 3)))", "[[0. 5. 0.]]")
+@shows("csr_to_dense(Tensor([[0.0, 5.0, 0.0]]).to_csr())", "[[0. 5. 0.]]")
 def csr_to_dense(csr_tensor: CSRTensor) -> Tensor:
     """A matrix by rows with its zeros.
 
@@ -143,18 +130,13 @@ def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
 # -- products and sums ------------------------------------------------------------------------------------------
 
 
+@shows("csr_mv(Tensor([[0.0, 1.0], [2.0, 0.0]]).to_csr(), Tensor([[1.0], [3.0]]))", "[[3.]\n [2.]]")
 def csr_mv(csr_tensor: CSRTensor, dense: Tensor) -> Tensor:
-    """The product of a matrix and a column, see `CSRTensor.mv`.
-
-    Example:
-        >>> matrix = CSRTensor(Tensor([0, 1, 2]), Tensor([1, 2]), Tensor([1.0, 2.0]), (2, 3))
-        >>> print(csr_mv(matrix, Tensor([[1.0], [2.0], [3.0]])))
-        [[2.]
-         [6.]]
-    """
+    """The product of a matrix and a column, see `CSRTensor.mv`."""
     return _a(CSRTensor, "csr_mv", csr_tensor).mv(dense)
 
 
+@shows("csr_mm(Tensor([[0.0, 1.0], [2.0, 0.0]]).to_csr(), Tensor([[1.0], [3.0]]))", "[[3.]\n [2.]]")
 def csr_mm(
     a: CSRTensor, b: Any, trans_a: bool = False, trans_b: bool = False, adjoint_a: bool = False, adjoint_b: bool = False
 ) -> Any:
@@ -170,12 +152,6 @@ def csr_mm(
 
     Returns:
         CSRTensor: if both are; else a tensor.
-
-    Example:
-        >>> matrix = CSRTensor(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([1.0, 2.0]), (2, 2))
-        >>> print(csr_mm(matrix, Tensor([[1.0], [2.0]])))
-        [[2.]
-         [2.]]
     """
     first = _turned(_a(CSRTensor, "csr_mm", a), trans_a, adjoint_a)
     return first.mm(_turned(b, trans_b, adjoint_b))
@@ -189,53 +165,41 @@ def _turned(matrix: Any, transposed: bool, adjoint: bool) -> Any:
     return matrix.transposed() if isinstance(matrix, CSRTensor) else matrix.T
 
 
+@shows("csr_mul(Tensor([[0.0, 5.0]]).to_csr(), Tensor([[2.0, 3.0]])).values", "[15.]")
 def csr_mul(x: CSRTensor, y: Any) -> CSRTensor:
     """The elements of a matrix times those of a tensor at their places.
 
     Args:
         x: the matrix.
         y: the tensor, which is broadcast to the shape of the matrix.
-
-    Example:
-        >>> matrix = CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2))
-        >>> print(csr_mul(matrix, Tensor([[2.0, 3.0]])).values)
-        [15.]
     """
     return _a(CSRTensor, "csr_mul", x) * y
 
 
+@shows("csr_div(Tensor([[0.0, 6.0]]).to_csr(), Tensor([[2.0, 3.0]]))", "[2.]")
 def csr_div(x: CSRTensor, y: Any) -> Tensor:
     """The elements of a matrix divided by those of a tensor at their places, as a tensor of the elements.
 
     Args:
         x: the matrix.
         y: the tensor, which is broadcast to the shape of the matrix.
-
-    Example:
-        >>> matrix = CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([6.0]), (1, 2))
-        >>> print(csr_div(matrix, Tensor([[2.0, 3.0]])))
-        [2.]
     """
     return (_a(CSRTensor, "csr_div", x) / y).values
 
 
+@shows("csr_add(Tensor([[0.0, 5.0]]).to_csr(), Tensor([[1.0, 5.0]]).to_csr(), 2, 1).values", "[ 1. 15.]")
 def csr_add(a: CSRTensor, b: CSRTensor, alpha: Any, beta: Any) -> CSRTensor:
-    """A matrix times a number and another one times a number, see `CSRTensor.add`.
-
-    Example:
-        >>> matrix = CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2))
-        >>> print(csr_add(matrix, matrix, Tensor(2.0), Tensor(1.0)).values)
-        [15.]
-    """
+    """A matrix times a number and another one times a number, see `CSRTensor.add`."""
     return _a(CSRTensor, "csr_add", a).add(_a(CSRTensor, "csr_add", b), alpha, beta)
 
 
-@shows("csr_reduce_sum(CSRTensor(Tensor([0, 2]), Tensor([0, 1]), Tensor([5.0, 6.0]), (1, 2)), 1)", "[[11.]]")
+@shows("csr_reduce_sum(Tensor([[5.0, 6.0]]).to_csr(), 1)", "[[11.]]")
 def csr_reduce_sum(csr_tensor: CSRTensor, axis: int) -> Tensor:
     """The sums of rows or columns, see `CSRTensor.sum`."""
     return _a(CSRTensor, "csr_reduce_sum", csr_tensor).sum(axis)
 
 
+@shows('csr_softmax(Tensor([[1.0, 0.0, 1.0]]).to_csr(), "float32").values', "[0.5 0.5]")
 def csr_softmax(logits: CSRTensor, dtype: Any) -> CSRTensor:
     """The softmax of each row, over the elements that there are.
 
@@ -245,11 +209,6 @@ def csr_softmax(logits: CSRTensor, dtype: Any) -> CSRTensor:
 
     Raises:
         TypeError: `logits` is no CSRTensor.
-
-    Example:
-        >>> matrix = CSRTensor(Tensor([0, 2]), Tensor([0, 2]), Tensor([1.0, 1.0]), (1, 3))
-        >>> print(csr_softmax(matrix, "float32").values)
-        [0.5 0.5]
     """
     matrix = _a(CSRTensor, "csr_softmax", logits)
     rows = rows_of(matrix.indptr, matrix.indices.shape[0])
@@ -274,20 +233,17 @@ def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: tup
     return taken(stack((rows_of(indptr.astype(indices.dtype), indices.shape[0]), indices), -1), dense)
 
 
+@shows("coo_add(Tensor([[0, 5]]).to_coo(), Tensor([[1, 5]]).to_coo(), Tensor(2)).values", "[10]")
 def coo_add(x1: COOTensor, x2: COOTensor, thresh: Any) -> COOTensor:
     """The sum of two matrices by places, see `COOTensor.add`.
 
     Raises:
         TypeError: one is no COOTensor.
-
-    Example:
-        >>> matrix = COOTensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2))
-        >>> print(coo_add(matrix, matrix, Tensor(0.0)).values)
-        [10.]
     """
     return _a(COOTensor, "coo_add", x1).add(_a(COOTensor, "coo_add", x2), thresh)
 
 
+@shows("coo_concat([Tensor([[0, 5]]).to_coo(), Tensor([[6, 0]]).to_coo()]).to_dense()", "[[0 5]\n [6 0]]")
 def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
     """Matrices by places, joined along an axis.
 
@@ -298,12 +254,6 @@ def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
     Raises:
         TypeError: one is no COOTensor.
         ValueError: there is one only, there is no such axis, or the other sizes differ.
-
-    Example:
-        >>> matrix = COOTensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2))
-        >>> print(coo_concat([matrix, matrix]).to_dense())
-        [[0. 5.]
-         [0. 5.]]
     """
     matrices = [_a(COOTensor, "coo_concat", each) for each in sp_input]
     if len(matrices) < 2:
@@ -318,8 +268,7 @@ def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
         row, column = each.indices[:, 0], each.indices[:, 1]
         places.append(stack((row + total, column) if axis == 0 else (row, column + total), -1))
         total += each.shape[axis]
-    size = matrices[0].shape[1 - axis]
-    shape = (total, size) if axis == 0 else (size, total)
+    shape = (total, matrices[0].shape[1]) if axis == 0 else (matrices[0].shape[0], total)
     indices, values = concat(places, 0), concat([each.values for each in matrices], 0)
     order = argsort(indices[:, 0].astype(dtypes.int64) * shape[1] + indices[:, 1])
     return COOTensor(indices[order], values[order], shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import jax
@@ -207,6 +208,7 @@ _TENSOR: Final = _Tensor()
 _REMEMBERED: Final = 256
 
 
+@dataclass(slots=True, eq=False)
 class JaxFunction:
     """A function on JAX arrays as primitives.
 
@@ -215,15 +217,12 @@ class JaxFunction:
         name: of the operator.
     """
 
-    __slots__ = ("function", "name", "primitives", "structures")
-
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self.function = function
-        self.name = name
-        #: by whether it returns several results
-        self.primitives: dict[bool, Primitive] = {}
-        #: whether it returns several results, by what that depends on
-        self.structures: dict[Any, bool] = {}
+    function: Callable[..., Any]
+    name: str
+    #: by whether it returns several results
+    primitives: dict[bool, Primitive] = field(default_factory=dict, init=False)
+    #: whether it returns several results, by what that depends on
+    structures: dict[Any, bool] = field(default_factory=dict, init=False)
 
     def __reduce__(self) -> Any:
         return JaxFunction, (self.function, self.name)  # what was compiled is not copied

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.core import Tensor, transparent
+from weft.core import Tensor, described, transparent
 from weft.ops import exchanges
 from weft.ops.collectives import ReduceOp, joined, swapped
 from weft.ops.exchanges import CommHandle, P2POp, exchanged, exchanged_rows, handle, messages_under_way, row_counts
@@ -39,6 +39,9 @@ __all__ = [
 ]  # fmt: skip
 
 _WORLD = HCCL_WORLD_COMM_GROUP
+#: what has no meaning here
+_UNUSED = "init_method timeout backend store group_name pg_options device_id use_local_synchronization group_desc"
+_ACCEPTED = described(**dict.fromkeys(_UNUSED.split(), "accepted."))
 is_initialized = communication.is_initialized
 
 
@@ -47,6 +50,7 @@ def is_available() -> bool:
     return True
 
 
+@_ACCEPTED
 def init_process_group(
     backend: str | None = None,
     init_method: str | None = None,
@@ -62,14 +66,8 @@ def init_process_group(
 
     Args:
         backend: see `mindspore.communication.init`.
-        init_method: accepted.
-        timeout: accepted.
         world_size: number of processes, as the launcher says, or -1.
         rank: number of this process, as the launcher says, or -1.
-        store: accepted.
-        group_name: accepted.
-        pg_options: accepted.
-        device_id: accepted.
 
     Raises:
         RuntimeError: other processes are asked for.
@@ -123,6 +121,7 @@ def get_group_rank(group: str | None, global_rank: int) -> int:
     return communication.get_group_rank_from_world_rank(global_rank, group or _WORLD)
 
 
+@_ACCEPTED
 def new_group(
     ranks: Any = None,
     timeout: Any = None,
@@ -135,11 +134,6 @@ def new_group(
 
     Args:
         ranks: their numbers, None for all.
-        timeout: accepted.
-        backend: accepted.
-        pg_options: accepted.
-        use_local_synchronization: accepted.
-        group_desc: accepted.
 
     Returns:
         str: the name of the group.

@@ -32,13 +32,11 @@ def while_loop(cond_func: Callable[[Any], Any], loop_func: Callable[[Any], Any],
         TypeError: `cond_func` or `loop_func` is no function.
         ValueError: `loop_func` returned another type or shape.
     """
-    _check_function("while_loop", "cond_func", cond_func)
-    _check_function("while_loop", "loop_func", loop_func)
+    _check_functions("while_loop", cond_func=cond_func, loop_func=loop_func)
     value = init_val
     while cond_func(value):
         new = loop_func(value)
-        if not _alike(value, new):
-            _refuse("while_loop", value, new)
+        _check_alike("while_loop", value, new)
         value = new
     return value
 
@@ -64,15 +62,15 @@ def fori_loop(
         TypeError: `lower` or `upper` is no integer, or `loop_func` is no function.
         ValueError: `loop_func` returned another type or shape.
     """
-    _check_bound("lower", lower)
-    _check_bound("upper", upper)
-    _check_function("fori_loop", "loop_func", loop_func)
-    _check_unroll("fori_loop", unroll)
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not isinstance(bound, (int, Tensor)):
+            raise TypeError(f"fori_loop: {name} must be an int or a Tensor, not {type(bound).__name__}")
+    _check_functions("fori_loop", loop_func=loop_func)
+    bools("fori_loop", unroll=unroll)
     value = init_val
     for index in range(lower, upper):
         new = loop_func(index, value)
-        if not _alike(value, new):
-            _refuse("fori_loop", value, new)
+        _check_alike("fori_loop", value, new)
         value = new
     return value
 
@@ -105,8 +103,8 @@ def scan(
         ValueError: `loop_func` returned no tuple of two, or a value of another type or shape; or `length` is not that
             of `xs`.
     """
-    _check_function("scan", "loop_func", loop_func)
-    _check_unroll("scan", unroll)
+    _check_functions("scan", loop_func=loop_func)
+    bools("scan", unroll=unroll)
     items = _items(xs, length)
     value = init
     results = []
@@ -115,8 +113,7 @@ def scan(
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ValueError(f"scan: loop_func returns a tuple of the next value and a result, not {_shown(pair)}")
         new, result = pair
-        if not _alike(value, new):
-            _refuse("scan", value, new)
+        _check_alike("scan", value, new)
         value = new
         results.append(result)
     return value, results[::-1] if reverse else results
@@ -136,19 +133,16 @@ def _alike(old: Any, new: Any) -> bool:
             if not _alike(before, after):
                 return False
     elif isinstance(old, dict):
-        if list(old) != list(new):
-            return False
-        for key in old:
-            if not _alike(old[key], new[key]):
-                return False
+        return list(old) == list(new) and _alike(list(old.values()), list(new.values()))
     return True
 
 
 @transparent
-def _refuse(name: str, old: Any, new: Any) -> None:
-    raise ValueError(
-        f"{name}: loop_func returned {_shown(new)} where it was given {_shown(old)}; types and shapes stay the same"
-    )
+def _check_alike(name: str, old: Any, new: Any) -> None:
+    if not _alike(old, new):
+        raise ValueError(
+            f"{name}: loop_func returned {_shown(new)} where it was given {_shown(old)}; types and shapes stay the same"
+        )
 
 
 @transparent
@@ -170,20 +164,10 @@ def _shown(value: Any) -> str:
 
 
 @keeps
-def _check_function(name: str, argument: str, function: Any) -> None:
-    if not callable(function):
-        raise TypeError(f"{name}: {argument} must be a function, not {type(function).__name__}")
-
-
-@transparent
-def _check_bound(name: str, bound: Any) -> None:
-    if not isinstance(bound, (int, Tensor)):
-        raise TypeError(f"fori_loop: {name} must be an int or a Tensor, not {type(bound).__name__}")
-
-
-@transparent
-def _check_unroll(name: str, unroll: Any) -> None:
-    bools(name, unroll=unroll)
+def _check_functions(name: str, /, **given: Any) -> None:
+    for what, value in given.items():
+        if not callable(value):
+            raise TypeError(f"{name}: {what} must be a function, not {type(value).__name__}")
 
 
 @transparent
@@ -203,10 +187,14 @@ def _items(xs: Any, length: Any) -> Any:
 
 
 class _Loop(Operator):
-    """Base: without attributes."""
+    """Base: without attributes; a capture enters the call, which gives the user's functions on."""
 
     def __init__(self) -> None:
         self.fixed = {}
+
+    @transparent
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return type(self).function(*args, **kwargs)
 
 
 class WhileLoop(_Loop):
@@ -217,9 +205,7 @@ class WhileLoop(_Loop):
         100
     """
 
-    @transparent
-    def __call__(self, cond_func: Callable[[Any], Any], loop_func: Callable[[Any], Any], init_val: Any) -> Any:
-        return while_loop(cond_func, loop_func, init_val)
+    function = staticmethod(while_loop)
 
 
 class ForiLoop(_Loop):
@@ -230,16 +216,7 @@ class ForiLoop(_Loop):
         6
     """
 
-    @transparent
-    def __call__(
-        self,
-        lower: int | Tensor,
-        upper: int | Tensor,
-        loop_func: Callable[[Any, Any], Any],
-        init_val: Any,
-        unroll: bool = True,
-    ) -> Any:
-        return fori_loop(lower, upper, loop_func, init_val, unroll)
+    function = staticmethod(fori_loop)
 
 
 class Scan(_Loop):
@@ -251,14 +228,7 @@ class Scan(_Loop):
     """
 
     @transparent
-    def __call__(
-        self,
-        loop_func: Callable[[Any, Any], tuple[Any, Any]],
-        init: Any,
-        xs: Sequence[Any] | None,
-        length: int | None = None,
-        unroll: bool = True,
-    ) -> tuple[Any, list[Any]]:
+    def __call__(self, loop_func: Any, init: Any, xs: Any, length: int | None = None, unroll: bool = True) -> Any:
         return scan(loop_func, init, xs, length, unroll=unroll)
 
 

@@ -22,6 +22,7 @@ def row(
     printed: str,
     *,
     then: str = "",
+    also: str = "",
     primitive: str = "",
     **traits: Any,
 ) -> Any:
@@ -35,6 +36,7 @@ def row(
         given: the arguments of the example, where a list is a tensor of it.
         printed: what the example prints.
         then: what the example does with the result.
+        also: another name of the Tensor method.
         primitive: name of the primitive, by default the words of `name` with capital letters.
         traits: what `op` is told.
 
@@ -50,7 +52,7 @@ def row(
     compute.__module__ = module
     arguments = given.replace("[", "Tensor([").replace("]", "])")
     told(compute, name, f"{sentence}\n\nExample:\n    >>> print({name}({arguments}){then})\n    {printed}")
-    traits = {"method": name, "elementwise": True, **traits}
+    traits = {"method": (name, also) if also else name, "elementwise": True, **traits}
     return op(primitive or capitalized(name), **traits)(compute)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,9 +19,7 @@ def promoted(*arrays: Any) -> tuple[Any, ...]:
     first = arrays[0].dtype
     if all(a.dtype == first for a in arrays):
         return arrays
-    common = dtypes.of_np(arrays[0].dtype)
-    for array in arrays[1:]:
-        common = dtypes.promote(common, dtypes.of_np(array.dtype))
+    common = reduce(dtypes.promote, [dtypes.of_np(array.dtype) for array in arrays])
     return tuple(converted(a, common.np_dtype) for a in arrays)
 
 
@@ -124,9 +123,8 @@ def numbers(values: Any) -> tuple[int, ...]:
 
 def flat_numbers(values: tuple[Any, ...]) -> tuple[int, ...]:
     """The same for ``f(2, 3)`` and ``f((2, 3))``: what variadic methods receive."""
-    if len(values) == 1 and (isinstance(values[0], (list, tuple, Tensor))):
-        return numbers(values[0])
-    return numbers(values)
+    one = len(values) == 1 and isinstance(values[0], (list, tuple, Tensor))
+    return numbers(values[0] if one else values)
 
 
 def known(name: str, given: Tensor) -> np.ndarray[Any, Any]:

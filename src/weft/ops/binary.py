@@ -54,7 +54,7 @@ def _atan2_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
 
 
 atan2 = _of_pairs("atan2", jnp.arctan2, "Angle of the point (other, input), in radians.", "[0.0], [1.0]", "[0.]",
-    method=("atan2", "arctan2"), prepared=_floats, gradient=_atan2_rule)  # fmt: skip
+    also="arctan2", prepared=_floats, gradient=_atan2_rule)  # fmt: skip
 
 
 def _hypot_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:

@@ -36,7 +36,7 @@ def _ordering(name: str, short: str, function: Any, what: str, *shown: str) -> A
 
 equal = _symmetric("equal", jnp.equal, "Whether elements are equal, with broadcasting.", "[1, 2], 2", "[False  True]")
 not_equal = _symmetric("not_equal", jnp.not_equal, "Whether elements differ, with broadcasting.", "[1, 2], 2",
-    "[ True False]", method=("not_equal", "ne"))  # fmt: skip
+    "[ True False]", also="ne")  # fmt: skip
 less = _ordering("less", "lt", jnp.less, "smaller", "[1, 2], 2", "[ True False]")
 less_equal = _ordering("less_equal", "le", jnp.less_equal, "smaller or equal", "[1, 3], 2", "[ True False]")
 greater = _ordering("greater", "gt", jnp.greater, "larger", "[1, 3], 2", "[False  True]")

@@ -31,7 +31,7 @@ def _kept(function: Any) -> Any:
     return lambda input: function(input).astype(input.dtype)
 
 
-abs = _of_one("abs", jnp.abs, "Absolute value of each element.", "[-1.0, 2.0]", "[1. 2.]", method=("abs", "absolute"),
+abs = _of_one("abs", jnp.abs, "Absolute value of each element.", "[-1.0, 2.0]", "[1. 2.]", also="absolute",
     gradient=lambda x, out, dout: (mul(dout, conj(sign(x)) if x.dtype.category == 3 else sign(x)),))  # fmt: skip
 sign: Any = _of_one("sign", direction, "-1, 0 or 1 by the sign of each element.", "[-3.0, 0.0, 2.0]", "[-1.  0.  1.]")
 
@@ -71,7 +71,7 @@ cbrt = _of_floats("cbrt", jnp.cbrt, "Cube root of each element.", "[8.0]", "[2.]
 floor = _rounded("floor", _kept(jnp.floor), "Round each element down.", "[1.7, -1.2]", "[ 1. -2.]")
 ceil = _rounded("ceil", _kept(jnp.ceil), "Round each element up.", "[1.2, -1.7]", "[ 2. -1.]")
 trunc = _rounded("trunc", _kept(jnp.trunc), "Round each element toward zero.", "[1.7, -1.7]", "[ 1. -1.]",
-    method=("trunc", "fix"))  # fmt: skip
+    also="fix")  # fmt: skip
 round = _rounded("round", lambda input, *, decimals=0: jnp.round(input, decimals),
     "Round each element to a number of decimals, halves to even.", "[1.5, 2.5]", "[2. 2.]", method=())  # fmt: skip
 rint = _rounded("rint", lambda input: jnp.rint(floating(input)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import jax.numpy as jnp
 from jax import lax
@@ -20,14 +20,11 @@ __all__ = [
     "truncate_mod",
 ]  # fmt: skip
 
-_TWO = described(
-    **dict.fromkeys(("input", "other", "x", "y"), "tensor or number."),
-    returns="Tensor: of the broadcast shape and promoted dtype.",
-)
-_ONE = described(input="tensor.", returns="Tensor: like `input`.")
-#: declare arithmetic of two operands, and a quotient that is rounded
-_binary = partial(op, promotes=True, elementwise=True, describe=_TWO)
-_rounded = partial(_binary, no_gradient="piecewise constant")
+_SIDES: Final = dict.fromkeys(("input", "other", "x", "y"), "tensor or number.")
+_TWO: Final = described(returns="Tensor: of the broadcast shape and promoted dtype.", **_SIDES)
+_QUOTIENT: Final = described(returns="Tensor: of the broadcast shape, floating point.", **_SIDES)
+_ONE: Final = described(input="tensor.", returns="Tensor: like `input`.")
+_rounded = partial(op, promotes=True, elementwise=True, describe=_TWO, no_gradient="piecewise constant")
 
 
 def _kept_apart(input: Any, other: Any) -> tuple[Any, Any]:
@@ -42,6 +39,10 @@ def _kept_apart(input: Any, other: Any) -> tuple[Any, Any]:
 
 def _exact(name: str, *arrays: Any) -> tuple[Any, Any]:
     return _kept_apart(*operands(name, *arrays))
+
+
+def _exact_floats(name: str, *arrays: Any) -> tuple[Any, Any]:
+    return _kept_apart(*map(floating, operands("div", *arrays)))
 
 
 def _unless_bools(compute: Any, of_bools: Any) -> Any:
@@ -63,7 +64,7 @@ sub = _exactly("sub", _unless_bools(jnp.subtract, jnp.logical_xor),
     method="subtract", operator="__sub__", reflected="__rsub__",
     gradient=lambda x, y, out, dout: (dout, neg(dout)))  # fmt: skip
 mul: Any = _exactly("mul", jnp.multiply, "Multiply elementwise, with broadcasting.", "[1.0, 2.0], 3", "[3. 6.]",
-    method=("mul", "multiply"), operator="__mul__", reflected="__rmul__",
+    also="multiply", operator="__mul__", reflected="__rmul__",
     gradient=lambda x, y, out, dout: (mul(y, dout), mul(x, dout)), commutative=True)  # fmt: skip
 
 
@@ -72,22 +73,9 @@ def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     return dx, neg(mul(dx, out))
 
 
-@_binary(
-    "RealDiv",
-    operator="__truediv__",
-    reflected="__rtruediv__",
-    method=("true_divide", "divide"),
-    classes="Div",
-    gradient=_div_rule,
-)
-@shows("real_div(Tensor([1, 2]), 4)", "[0.25 0.5 ]")
-def real_div(input: Any, other: Any) -> Any:
-    """Divide elementwise; integers give float32.
-
-    Returns:
-        Tensor: of the broadcast shape, floating point.
-    """
-    return jnp.divide(*_kept_apart(*map(floating, operands("div", input, other))))
+real_div = _pair("real_div", jnp.divide, "Divide elementwise; integers give float32.", "[1, 2], 4", "[0.25 0.5 ]",
+    prepared=_exact_floats, describe=_QUOTIENT, method=("true_divide", "divide"), operator="__truediv__",
+    reflected="__rtruediv__", classes="Div", gradient=_div_rule)  # fmt: skip
 
 
 @shows("typed_div(Tensor([1, -7]), 4)", "[ 0 -1]")
@@ -126,20 +114,6 @@ def floor_div(x: Any, y: Any) -> Any:
     return jnp.broadcast_arrays(x, y)[0] if x.dtype == jnp.bool_ else jnp.floor_divide(x, y)
 
 
-def _only_first(x: Any, y: Any) -> Any:
-    return x & ~y
-
-
-floor_mod = _pair("floor_mod", _unless_bools(jnp.remainder, _only_first),
-    "Remainder of the division rounded down: it has the sign of the divisor, as Python's ``%``.", "[7, -7], 4", "[3 1]",
-    method=("floor_mod", "remainder"), operator="__mod__", reflected="__rmod__",
-    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, floor_div(x, y)))))  # fmt: skip
-fmod = _pair("fmod", _unless_bools(jnp.fmod, _only_first),
-    "Remainder of the division rounded toward zero: it has the sign of the dividend.", "[7, -7], 4", "[ 3 -3]",
-    primitive="Mod", classes=("Mod", "TruncateMod"),
-    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, truncate_div(x, y)))))  # fmt: skip
-
-
 @_rounded("TruncateDiv")
 @shows("truncate_div(Tensor([7, -7]), 2)", "[ 3 -3]")
 def truncate_div(x: Any, y: Any) -> Any:
@@ -150,14 +124,25 @@ def truncate_div(x: Any, y: Any) -> Any:
     return jnp.sign(x) * jnp.sign(y) * (jnp.abs(x) // jnp.abs(y))
 
 
-@_binary("DivNoNan")
+def _only_first(x: Any, y: Any) -> Any:
+    """The remainder of bools: what is true of the first only."""
+    return x & ~y
+
+
+floor_mod = _pair("floor_mod", _unless_bools(jnp.remainder, _only_first),
+    "Remainder of the division rounded down: it has the sign of the divisor, as Python's ``%``.", "[7, -7], 4", "[3 1]",
+    also="remainder", operator="__mod__", reflected="__rmod__",
+    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, floor_div(x, y)))))  # fmt: skip
+fmod = _pair("fmod", _unless_bools(jnp.fmod, _only_first),
+    "Remainder of the division rounded toward zero: it has the sign of the dividend.", "[7, -7], 4", "[ 3 -3]",
+    primitive="Mod", classes=("Mod", "TruncateMod"),
+    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, truncate_div(x, y)))))  # fmt: skip
+
+
+@op("DivNoNan", promotes=True, elementwise=True, describe=_QUOTIENT)
 @shows("div_no_nan(Tensor([1.0, 2.0]), Tensor([0.0, 4.0]))", "[0.  0.5]")
 def div_no_nan(input: Any, other: Any) -> Any:
-    """Divide elementwise; where the divisor is zero the result is zero.
-
-    Returns:
-        Tensor: of the broadcast shape, floating point.
-    """
+    """Divide elementwise; where the divisor is zero the result is zero."""
     input, other = operands("div_no_nan", input, other)
     zero = other == 0
     return jnp.where(zero, 0, jnp.divide(floating(input), floating(jnp.where(zero, 1, other))))
@@ -208,7 +193,7 @@ def pow(input: Any, exponent: Any) -> Any:
     return jnp.where((exponent < 0) & (jnp.abs(input) != 1), 0, power)
 
 
-neg: Any = _single("neg", jnp.negative, "Negate elementwise.", "[1.0, -2.0]", "[-1.  2.]", method=("neg", "negative"),
+neg: Any = _single("neg", jnp.negative, "Negate elementwise.", "[1.0, -2.0]", "[-1.  2.]", also="negative",
     gradient=lambda x, out, dout: (neg(dout),))  # fmt: skip
 square = _single("square", jnp.square, "Square of each element.", "[1.0, -2.0]", "[1. 4.]",
     gradient=lambda x, out, dout: (mul(dout, mul(x, 2)),))  # fmt: skip
@@ -296,10 +281,7 @@ def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
         raise ValueError(
             f"bias_add: bias needs one element for each of the {input_x.shape[axis]} channels, not shape {bias.shape}"
         )
-    shape = [1] * input_x.ndim
-    shape[axis] = bias.shape[0]
-    input_x, bias = promoted(input_x, bias.reshape(shape))
-    return input_x + bias
+    return jnp.add(*promoted(input_x, bias.reshape((-1, *[1] * (input_x.ndim - 1 - axis)))))
 
 
 @shows("positive(Tensor([1.0]))", "[1.]")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from typing import Any, Final
@@ -164,23 +163,36 @@ def _own_key(key: Any, *, seed: int) -> Any:
 _random = partial(op, classes=(), effect=RANDOM, no_gradient="random numbers")
 
 
-def _drawn(name: str, draw: Callable[..., Any], what: str) -> Any:
-    """The primitive of a distribution that has no parameters."""
+def _draw(primitive: str, draw: Any, sentence: str) -> Any:
+    """Declare a primitive that draws with a key."""
+    return _random(primitive)(told(draw, primitive, sentence))
+
+
+def _standard(primitive: str, draw: Any, what: str) -> Any:
+    """Declare a distribution that has no parameters."""
 
     def numbers_of(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
         return draw(key, shape=shape, dtype=dtype.np_dtype)
 
-    return _random(name)(told(numbers_of, name, f"Numbers of the {what}."))
+    return _draw(primitive, numbers_of, f"Numbers of the {what}.")
 
 
-_normal = _drawn("StandardNormal", jax.random.normal, "standard normal distribution")
-_uniform = _drawn("UniformReal", jax.random.uniform, "uniform distribution on [0, 1)")
-_laplace = _drawn("StandardLaplace", jax.random.laplace, "standard Laplace distribution")
-_truncated = _drawn(
-    "TruncatedNormal",
-    partial(jax.random.truncated_normal, lower=-2.0, upper=2.0),
-    "standard normal distribution between -2 and 2",
+_normal = _standard("StandardNormal", jax.random.normal, "standard normal distribution")
+_uniform = _standard("UniformReal", jax.random.uniform, "uniform distribution on [0, 1)")
+_laplace = _standard("StandardLaplace", jax.random.laplace, "standard Laplace distribution")
+_cut_off = partial(jax.random.truncated_normal, lower=-2.0, upper=2.0)
+_truncated = _standard("TruncatedNormal", _cut_off, "standard normal distribution between -2 and 2")
+_bernoulli = _draw(
+    "Bernoulli", lambda key, p, *, shape: jax.random.bernoulli(key, p, shape), "True with a probability."
 )
+_gamma = _draw("Gamma", lambda key, alpha, *, shape: jax.random.gamma(key, alpha, shape, alpha.dtype),
+    "Numbers of the gamma distribution with rate 1.")  # fmt: skip
+_poisson = _draw("Poisson", lambda key, rate, *, shape: jax.random.poisson(key, rate, shape, jnp.int64),
+    "Numbers of the Poisson distribution.")  # fmt: skip
+_permutation = _draw("Randperm", lambda key, *, n: jax.random.permutation(key, n),
+    "The numbers below `n` in random order.")  # fmt: skip
+_gumbel_like = _draw("Gumbel", lambda key, like: jax.random.gumbel(key, like.shape, like.dtype),
+    "Numbers of the standard Gumbel distribution in the shape of a tensor.")  # fmt: skip
 
 
 @_random("UniformInt")
@@ -190,41 +202,11 @@ def _integers(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: A
     return jax.random.randint(key, shape, low, high, jnp.int64).astype(dtype.np_dtype)
 
 
-@_random("Bernoulli")
-def _bernoulli(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
-    """True with a probability."""
-    return jax.random.bernoulli(key, p, shape)
-
-
-@_random("Gamma")
-def _gamma(key: Any, alpha: Any, *, shape: tuple[int, ...]) -> Any:
-    """Numbers of the gamma distribution with rate 1."""
-    return jax.random.gamma(key, alpha, shape, alpha.dtype)
-
-
-@_random("Poisson")
-def _poisson(key: Any, rate: Any, *, shape: tuple[int, ...]) -> Any:
-    """Numbers of the Poisson distribution."""
-    return jax.random.poisson(key, rate, shape, jnp.int64)
-
-
 @_random("Categorical")
 def _categorical(key: Any, logits: Any, *, count: int) -> Any:
     """Categories with the odds of the last dimension."""
     shape = (count, *logits.shape[:-1])
     return jnp.moveaxis(jax.random.categorical(key, logits, axis=-1, shape=shape), 0, -1)
-
-
-@_random("Randperm")
-def _permutation(key: Any, *, n: int) -> Any:
-    """The numbers below `n` in random order."""
-    return jax.random.permutation(key, n)
-
-
-@_random("Gumbel")
-def _gumbel_like(key: Any, like: Any) -> Any:
-    """Numbers of the standard Gumbel distribution in the shape of a tensor."""
-    return jax.random.gumbel(key, like.shape, like.dtype)
 
 
 # -- the operations --------------------------------------------------------------------------------------------
@@ -423,8 +405,7 @@ def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
 def gamma(shape: Any, alpha: Any, beta: Any, seed: int | None = None) -> Any:
     """Numbers of a gamma distribution with shape `alpha` and rate `beta`."""
     alpha, beta = _single(alpha, beta)
-    full = (*numbers(shape), *np.broadcast_shapes(alpha.shape, beta.shape))
-    return _gamma(_key_of(seed), alpha, shape=full) / beta
+    return _gamma(_key_of(seed), alpha, shape=(*numbers(shape), *_common_shape((), alpha, beta))) / beta
 
 
 @shows("random_gamma((2,), Tensor([1.0, 2.0, 3.0])).shape", "(2, 3)")
@@ -519,8 +500,8 @@ def _of_shape(draw: Any) -> Any:
     return told(drawn, draw.primitive.name, draw.__doc__)
 
 
-for _draw in (_normal, _uniform, _laplace):
-    operator_class(_draw.primitive.name, _of_shape(_draw), "seed=0, seed2=0")
+for _each in (_normal, _uniform, _laplace):
+    operator_class(_each.primitive.name, _of_shape(_each), "seed=0, seed2=0")
 
 
 def _one_seed(seed: Any, seed2: Any) -> int:

@@ -23,11 +23,20 @@ __all__ = [
     "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "sum", "mean_ext", "ptp",
 ]  # fmt: skip
 
-_OVER: Final = {
+_KEPT: Final = "leave the reduced axes with size 1."
+_PRIMITIVES: Final = {
     "axis": "an axis or a tuple of them; () or None for all.",
-    "keep_dims": "leave the reduced axes with size 1.",
+    "keep_dims": _KEPT,
     "raises": "ValueError: an axis is out of range.",
 }
+#: what the parameters of functions that reduce over axes are
+OVER_AXES: Final = described(
+    input="tensor.",
+    **dict.fromkeys(("axis", "dim"), "an axis or a tuple of them; None for all."),
+    **dict.fromkeys(("keepdims", "keepdim"), _KEPT),
+    initial="smallest value of the result.",
+    where="bool tensor, the elements to consider; needs `initial`.",
+)
 
 
 def _spread(dout: Any, x: Any, axis: Any) -> Any:
@@ -53,12 +62,12 @@ def _reduction(name: str, reduce: Callable[..., Any], sentence: str, given: str,
 
 _NUMBERS = "[[1.0, 2.0], [3.0, 4.0]]"
 _SUMMED: Final = described(
-    x="tensor; of bools, whether any is true.", returns="Tensor: of the element type of `x`.", **_OVER
+    x="tensor; of bools, whether any is true.", returns="Tensor: of the element type of `x`.", **_PRIMITIVES
 )
 _AVERAGED: Final = described(
     x="tensor; bools count as float32.",
     returns="Tensor: of the element type of `x`; means of integers are rounded toward zero.",
-    **_OVER,
+    **_PRIMITIVES,
 )
 reduce_sum = _reduction("reduce_sum", lambda x, axes, keepdims: jnp.sum(x, axes, dtype=x.dtype, keepdims=keepdims),
     "Sum over axes.", _NUMBERS, "[4. 6.]", describe=_SUMMED,
@@ -88,14 +97,12 @@ def norm_root(x: Any, *, order: float = 2.0) -> Any:
     return root(x, order)
 
 
+@OVER_AXES
 @shows("sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1)", "[3. 7.]")
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over axes.
 
     Args:
-        input: tensor.
-        dim: an axis or a tuple of them; None for all.
-        keepdim: leave the reduced axes with size 1.
         dtype: element type to sum in; int64 for integers and bools by default.
 
     Returns:
@@ -225,16 +232,10 @@ def _restricted(name: str, input: Any, initial: Any, where: Any, filling: Any) -
     return input.masked_fill(tensor(where).logical_not(), filling)
 
 
+@OVER_AXES
 @shows("amax(Tensor([[1.0, 2.0], [3.0, 4.0]]))", "4.0")
 def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Largest element over axes.
-
-    Args:
-        input: tensor.
-        axis: an axis or a tuple of them; None for all.
-        keepdims: leave the reduced axes with size 1.
-        initial: smallest value of the result.
-        where: bool tensor, the elements to consider; needs `initial`.
 
     Returns:
         Tensor: the largest elements.
@@ -251,16 +252,13 @@ def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
     return _SMALLEST.among("amin", input, axis, keepdims, initial, where)
 
 
+@OVER_AXES
 @shows("*max(Tensor([[1.0, 5.0, 3.0]]), 1)", "[5.] [1]")
 def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Largest elements along an axis, and their positions.
 
     Args:
-        input: tensor.
         axis: the axis; None for all elements, whose largest has position 0.
-        keepdims: leave the axis with size 1.
-        initial: smallest value of the result.
-        where: bool tensor, the elements to consider; needs `initial`.
 
     Returns:
         tuple[Tensor, Tensor]: values and int64 positions.

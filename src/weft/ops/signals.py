@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
@@ -18,6 +17,7 @@ from weft.ops.binary import lerp
 from weft.ops.cumulative import logcumsumexp
 from weft.ops.elementwise import abs as absolute
 from weft.ops.elementwise import sqrt
+from weft.ops.fourier import fftn, ifftn, irfftn, rfftn
 from weft.ops.index import getitem
 from weft.ops.joining import concat
 from weft.ops.reduce import reduce_sum
@@ -68,28 +68,6 @@ def HammingWindow(
 # -- spectra -----------------------------------------------------------------------------------------------------------
 
 
-@op("FourierOfSize", classes=())
-def _fourier(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: str) -> Any:
-    """The spectrum of complex signals, or the signals of spectra."""
-    return (jnp.fft.ifftn if inverse else jnp.fft.fftn)(x, axes=axes, norm=norm)
-
-
-@op("FourierOfReals", classes=())
-def _fourier_of_reals(x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool) -> Any:
-    """The spectrum of real signals, maybe without the half that follows from the other."""
-    return (jnp.fft.rfftn if onesided else jnp.fft.fftn)(x, axes=axes, norm=norm)
-
-
-@op("RealsOfFourier", classes=())
-def _reals_of_fourier(
-    x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool, sizes: tuple[int, ...] | None
-) -> Any:
-    """The real signals of spectra."""
-    if onesided:
-        return jnp.fft.irfftn(x, s=sizes, axes=axes, norm=norm)
-    return jnp.real(jnp.fft.ifftn(x, axes=axes, norm=norm))
-
-
 @as_operator
 def FFTWithSize(
     x: Tensor, *, signal_ndim: int, inverse: bool, real: bool, norm: str = "backward", onesided: bool = True,
@@ -114,12 +92,13 @@ def FFTWithSize(
     if real and not inverse:
         if x.is_complex():
             raise TypeError(f"{name}: real signals are not of {x.dtype}")
-        return _fourier_of_reals(x, axes=axes, norm=norm, onesided=onesided)
+        return (rfftn if onesided else fftn)(x, None, axes, norm)
     if not x.is_complex():
         raise TypeError(f"{name}: needs complex numbers, not {x.dtype}")
-    if real:
-        return _reals_of_fourier(x, axes=axes, norm=norm, onesided=onesided, sizes=tuple(signal_sizes) or None)
-    return _fourier(x, axes=axes, inverse=inverse, norm=norm)
+    if real and onesided:
+        return irfftn(x, tuple(signal_sizes) or None, axes, norm)
+    found = (ifftn if inverse else fftn)(x, None, axes, norm)
+    return found.real() if real else found
 
 
 @as_operator

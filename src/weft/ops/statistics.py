@@ -15,7 +15,7 @@ from weft.core import op, operator_class, shows
 from weft.ops._kinks import magnitude, vector_norm
 from weft.ops._rules import all_axes, floating, mean_of, one_axis
 from weft.ops.math import mul, typed_div
-from weft.ops.reduce import norm_root, reduce_mean, reduce_sum, sum, sum_of_powers
+from weft.ops.reduce import OVER_AXES, norm_root, reduce_mean, reduce_sum, sum, sum_of_powers
 from weft.ops.select import scaled_down
 from weft.ops.shape import reshape
 
@@ -25,16 +25,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-@op("Variance", classes=())
+@op("Variance", classes=(), describe=OVER_AXES)
 @shows("var(Tensor([1.0, 3.0]))", "1.0")
 def var(input: Any, *, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Variance over axes.
 
     Args:
-        input: tensor.
-        axis: an axis or a tuple of them; None for all.
         ddof: the divisor is the number of elements minus this.
-        keepdims: leave the reduced axes with size 1.
 
     Returns:
         Tensor: floating point; of integers, around their mean as an integer (see `ops.mean`).
@@ -68,8 +65,7 @@ def std_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
 @shows("logsumexp(Tensor([1000.0]), 0)", "1000.0")
 def logsumexp(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials over axes, without overflow."""
-    axes = all_axes("logsumexp", dim, input.ndim)
-    return jax.nn.logsumexp(floating(input), axis=axes, keepdims=keepdim)
+    return jax.nn.logsumexp(floating(input), axis=all_axes("logsumexp", dim, input.ndim), keepdims=keepdim)
 
 
 @op("Median", init="global_median=False, axis=0, keep_dims=False", multiple=True)
@@ -168,6 +164,7 @@ def _norm(A: Any, *, ord: Any = None, dim: Any = None, keepdim: bool = False) ->
     return found if keepdim else jnp.squeeze(found, axes)
 
 
+@OVER_AXES
 @shows("norm(Tensor([3.0, 4.0]))", "5.0")
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Vector or matrix norm.
@@ -176,7 +173,6 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
         A: tensor.
         ord: the order: a number, ``inf``, ``-inf``, ``"fro"`` or ``"nuc"``; None for the 2-norm of all elements.
         dim: one axis for vectors, two for matrices; None for all.
-        keepdim: leave the reduced axes with size 1.
         dtype: element type to compute in.
 
     Returns:

@@ -43,20 +43,15 @@ sin = _of_floats("sin", jnp.sin, "Sine of each element (radians).", "[0.0]", "[0
 cos: Any = _of_floats("cos", jnp.cos, "Cosine of each element (radians).", "[0.0]", "[1.]",
     gradient=lambda x, out, dout: (neg(mul(dout, sin(x))),))  # fmt: skip
 tan = _of_floats("tan", jnp.tan, "Tangent of each element (radians).", "[0.0]", "[0.]")
-asin = _of_floats("asin", jnp.arcsin, "Arcsine of each element, in radians.", "[0.0]", "[0.]",
-    method=("asin", "arcsin"))  # fmt: skip
+asin = _of_floats("asin", jnp.arcsin, "Arcsine of each element, in radians.", "[0.0]", "[0.]", also="arcsin")
 acos = _of_floats("acos", jnp.arccos, "Arccosine of each element, in radians.", "[1.0]", "[0.]", primitive="ACos",
-    method=("acos", "arccos"))  # fmt: skip
-atan = _of_floats("atan", jnp.arctan, "Arctangent of each element, in radians.", "[0.0]", "[0.]",
-    method=("atan", "arctan"))  # fmt: skip
+    also="arccos")  # fmt: skip
+atan = _of_floats("atan", jnp.arctan, "Arctangent of each element, in radians.", "[0.0]", "[0.]", also="arctan")
 sinh = _of_floats("sinh", jnp.sinh, "Hyperbolic sine of each element.", "[0.0]", "[0.]")
 cosh = _of_floats("cosh", jnp.cosh, "Hyperbolic cosine of each element.", "[0.0]", "[1.]")
-asinh = _of_floats("asinh", jnp.arcsinh, "Inverse hyperbolic sine of each element.", "[0.0]", "[0.]",
-    method=("asinh", "arcsinh"))  # fmt: skip
-acosh = _of_floats("acosh", jnp.arccosh, "Inverse hyperbolic cosine of each element.", "[1.0]", "[0.]",
-    method=("acosh", "arccosh"))  # fmt: skip
-atanh = _of_floats("atanh", jnp.arctanh, "Inverse hyperbolic tangent of each element.", "[0.0]", "[0.]",
-    method=("atanh", "arctanh"))  # fmt: skip
+asinh = _of_floats("asinh", jnp.arcsinh, "Inverse hyperbolic sine of each element.", "[0.0]", "[0.]", also="arcsinh")
+acosh = _of_floats("acosh", jnp.arccosh, "Inverse hyperbolic cosine of each element.", "[1.0]", "[0.]", also="arccosh")
+atanh = _of_floats("atanh", jnp.arctanh, "Inverse hyperbolic tangent of each element.", "[0.0]", "[0.]", also="arctanh")
 sinc = _of_floats("sinc", jnp.sinc, "``sin(pi x) / (pi x)`` of each element, 1 at zero.", "[0.0]", "[1.]")
 erf = _special("erf", "erf", "Error function of each element.", "[0.0]", "[0.]")
 erfc = _special("erfc", "erfc", "Complementary error function of each element.", "[0.0]", "[1.]")

@@ -149,6 +149,7 @@ OWN = {
     "weft.nn.declared:_OfLayer.construct",
     "weft.nn.declared:_checked",
     "weft.nn.declared:_checked.<locals>.checked",
+    "weft.nn.declared:_applying",
     "weft.nn.declared:_applying.<locals>.construct",
     "weft.nn.declared:calling",
     "weft.nn.declared:calling.<locals>.construct",

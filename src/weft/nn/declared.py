@@ -11,7 +11,6 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
@@ -344,18 +343,8 @@ def calling(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _applying(operation: Callable[..., Any], names: Sequence[str]) -> Any:
-    if not names:
-
-        def construct(self: Cell, x: Tensor) -> Tensor:
-            return operation(x)
-
-    else:
-        settings = attrgetter(*names)
-        several = len(names) > 1
-
-        def construct(self: Cell, x: Tensor) -> Tensor:
-            found = settings(self)
-            return operation(x, *found) if several else operation(x, found)
+    def construct(self: Cell, x: Tensor) -> Tensor:
+        return operation(x, *[getattr(self, name) for name in names])
 
     return construct
 

@@ -8,7 +8,7 @@ from typing import Any
 from weft import dtypes
 from weft.core import Tensor, shows
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, flag
+from weft.nn.declared import Described, Shown, declared, flag
 from weft.nn.layer.recurrent import RecurrentCell
 from weft.nn.loss import LossBase
 from weft.ops.padding import resize_bilinear
@@ -65,16 +65,13 @@ class RNNCellBase(RecurrentCell):
         super().__init__(input_size, hidden_size, has_bias, dtype, num_chunks)
 
 
-class ResizeBilinear(Cell):
+class ResizeBilinear(
+    Shown, shows=("ResizeBilinear()(Tensor([[[[1.0, 3.0]]]]), size=(1, 3), align_corners=True)", "[[[[1. 2. 3.]]]]")
+):
     """Images in another size, interpolated between four pixels; `interpolate` has taken its place.
 
     Args:
         half_pixel_centers: whether pixels are where their middles are.
-
-    Example:
-        >>> import weft
-        >>> print(ResizeBilinear()(weft.Tensor([[[[1.0, 3.0]]]]), size=(1, 3), align_corners=True))
-        [[[[1. 2. 3.]]]]
     """
 
     @declared(half_pixel_centers=flag)

@@ -381,11 +381,6 @@ class State:
 
     # -- element types and devices ---------------------------------------------------------------------
 
-    def _tensors(self, recurse: bool) -> Iterator[Tensor]:
-        this: Any = self
-        yield from this.get_parameters(expand=recurse)
-        yield from self.buffers(recurse)
-
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Give all floating parameters and buffers another element type; they stay the same objects.
 
@@ -417,9 +412,12 @@ class State:
             raise TypeError(f"Cell.to takes a floating or complex element type, not {dtype}")
         if not dtype.is_floating:
             warnings.warn("layers that are given complex weights may not compute with them", UserWarning, stacklevel=2)
-        for tensor in self._tensors(True):
-            if tensor.dtype.category >= 2:
-                set_dtype(tensor, dtype)
+        this: Any = self
+        for tensor in (*this.get_parameters(), *this.buffers()):
+            if isinstance(tensor, Parameter) and tensor.dtype.category >= 2:
+                tensor.set_dtype(dtype)
+            elif tensor.dtype.category >= 2 and tensor.dtype is not dtype:
+                tensor.assign_value(apply(CAST, (tensor,), (dtype,)))
         return self
 
     def to_empty(self, *, device: str | None = None, recurse: bool = True) -> Self:
@@ -472,14 +470,6 @@ def put(tensor: Tensor, value: Tensor) -> None:
         tensor.set_data(value)
     else:
         tensor.assign_value(value)
-
-
-def set_dtype(tensor: Tensor, dtype: DType) -> None:
-    """Give a parameter or buffer another element type; it stays the same object."""
-    if isinstance(tensor, Parameter):
-        tensor.set_dtype(dtype)
-    elif tensor.dtype is not dtype:
-        tensor.assign_value(apply(CAST, (tensor,), (dtype,)))
 
 
 def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> DType | None:

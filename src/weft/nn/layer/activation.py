@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from weft.core import Parameter, Tensor, shows
 from weft.nn.cell import Cell
-from weft.nn.declared import Applied, Described, declared, flag, real, signed
+from weft.nn.declared import Applied, Described, Shown, declared, flag, real, signed
 from weft.nn.initializer import initializer
 from weft.ops import activation as ops
 from weft.ops.dropout import rrelu
@@ -58,6 +58,7 @@ Mish = _of(ops.mish, "Mish", "", "0.0", "0.")
 SiLU = _of(ops.silu, "SiLU", "", "0.0", "0.")
 Softsign = _of(ops.softsign, "Softsign", "", "1.0", "0.5")
 Tanhshrink = _of(ops.tanhshrink, "Tanhshrink", "", "0.0", "0.")
+LogSigmoid = _of(ops.logsigmoid, "LogSigmoid", "", "0.0", "-0.6931472")
 LogSoftmax = _of(ops.log_softmax, "LogSoftmax", "", "0.0", "0.", axis=-1)
 
 
@@ -115,16 +116,6 @@ class Threshold(_Activation, operation=ops.threshold, shows=("1.0, 9.0", "0.0, 2
     def __init__(self, threshold: float, value: float) -> None: ...
 
 
-class LogSigmoid(_Activation, operation=ops.logsigmoid):
-    """`logsigmoid` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(LogSigmoid()(weft.Tensor([100.0])) == 0)
-        [ True]
-    """
-
-
 class Softmax(_Activation, operation=ops.softmax, shows=("", "0.0, 0.0", "0.5 0.5")):
     """`softmax` as a cell.
 
@@ -147,15 +138,8 @@ class Softmin(_Activation, operation=ops.softmin, shows=("", "0.0, 0.0", "0.5 0.
     def __init__(self, axis: Any = -1) -> None: ...
 
 
-class Softmax2d(Cell):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W).
-
-    Example:
-        >>> import weft
-        >>> print(Softmax2d()(weft.Tensor([[[0.0]], [[0.0]]])))
-        [[[0.5]]
-         [[0.5]]]
-    """
+class Softmax2d(Shown, shows=("Softmax2d()(Tensor([[[0.0]], [[0.0]]])).reshape(-1)", "[0.5 0.5]")):
+    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim not in (3, 4):
@@ -174,17 +158,12 @@ class GLU(_Activation, operation=ops.glu, shows=("", "2.0, 0.0", "1.")):
     def __init__(self, axis: int = -1) -> None: ...
 
 
-class PReLU(Cell):
+class PReLU(Shown, shows=("PReLU()(Tensor([[-2.0, 1.0]]))", "[[-0.5  1. ]]")):
     """`prelu` as a cell with learned slopes.
 
     Args:
         channel: number of slopes, 1 or the number of channels.
         w: initial slope: a number, an initializer or a Tensor.
-
-    Example:
-        >>> import weft
-        >>> print(PReLU()(weft.Tensor([[-2.0, 1.0]])))
-        [[-0.5  1. ]]
     """
 
     def __init__(self, channel: int = 1, w: Any = 0.25) -> None:

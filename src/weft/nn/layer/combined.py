@@ -28,6 +28,12 @@ class _NormalisedAndActivated(Described, Cell):
         after_fake: accepted; it concerns quantisation.
     """
 
+    _example = """
+        >>> import weft
+        >>> {name}({}, activation="relu")(weft.ops.ones({})).shape
+        {}
+    """
+
     def _follow(
         self, norm: type, channels: int, has_bn: bool, momentum: float, eps: float, activation: Any, alpha: float
     ) -> None:
@@ -52,7 +58,7 @@ class _NormalisedAndActivated(Described, Cell):
         return self.activation(x) if self.has_act else x
 
 
-class Conv2dBnAct(_NormalisedAndActivated):
+class Conv2dBnAct(_NormalisedAndActivated, shows=("3, 8, 3, has_bn=True", "(1, 3, 5, 5)", "(1, 8, 5, 5)")):
     """A convolution, then perhaps a normalisation and an activation.
 
     Args:
@@ -65,11 +71,6 @@ class Conv2dBnAct(_NormalisedAndActivated):
         dilation: distance of the kernel's elements.
         group: number of channel groups.
         has_bn: whether a `BatchNorm2d` follows.
-
-    Example:
-        >>> import weft
-        >>> Conv2dBnAct(3, 8, 3, has_bn=True, activation="relu")(weft.ops.ones((1, 3, 5, 5))).shape
-        (1, 8, 5, 5)
     """
 
     def __init__(
@@ -104,18 +105,13 @@ class Conv2dBnAct(_NormalisedAndActivated):
         return self._followed(self.conv(x))
 
 
-class DenseBnAct(_NormalisedAndActivated):
+class DenseBnAct(_NormalisedAndActivated, shows=("2, 3", "(1, 2)", "(1, 3)")):
     """A fully connected layer, then perhaps a normalisation and an activation.
 
     Args:
         in_channels: size of the input's last dimension.
         out_channels: size of the output's last dimension.
         has_bn: whether a `BatchNorm1d` follows.
-
-    Example:
-        >>> import weft
-        >>> DenseBnAct(2, 3, activation="relu")(weft.Tensor([[1.0, 2.0]])).shape
-        (1, 3)
     """
 
     def __init__(

@@ -190,7 +190,7 @@ def _template(trace: Trace, value: Any, tensors: list[Tensor], around: tuple[int
             Refusal.UNKNOWN_CALL, f"a {kind.__name__} that contains itself is passed to the host", "pass its parts"
         )
     around = (*around, id(value))
-    if kind is dict:
+    if isinstance(value, dict) and kind is dict:
         flat = [part for item in value.items() for part in item]
         parts = [_template(trace, part, tensors, around) for part in flat]
         return _Parts(lambda items: dict(zip(items[::2], items[1::2], strict=True)), parts)

@@ -9,13 +9,12 @@ import numpy as np
 
 from weft.core import Tensor
 from weft.nn.declared import Shown
+from weft.ops import operations
 from weft.ops._checks import floats, lists, positive_ints, reals
 from weft.ops.conv import conv2d
 from weft.ops.elementwise import log
-from weft.ops.images import unfold
 from weft.ops.joining import stack
 from weft.ops.math import square
-from weft.ops.padding import pad
 from weft.ops.pool import avg_pool2d
 from weft.ops.reduce import reduce_mean
 
@@ -141,7 +140,7 @@ class MSSSIM(
         self.power_factors = tuple(float(each) for each in power_factors)
 
     def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
-        found = []
+        found: list[Tensor] = []
         for _ in self.power_factors:
             if found:
                 img1, img2 = avg_pool2d(img1, 2, 2), avg_pool2d(img2, 2, 2)
@@ -185,17 +184,5 @@ class Unfold(
         self.padding = padding.lower()
 
     def construct(self, input_x: Tensor) -> Tensor:
-        wide = [rate * (size - 1) + 1 for rate, size in zip(self.rates, self.ksizes, strict=True)]
-        if self.padding == "same":
-            border = []
-            for axis in (1, 0):
-                length, stride = input_x.shape[2 + axis], self.strides[axis]
-                missing = max((-(-length // stride) - 1) * stride + wide[axis] - length, 0)
-                border += [missing // 2, missing - missing // 2]
-            input_x = pad(input_x, tuple(border))
-        count, channels, *sizes = input_x.shape
-        patches = unfold(input_x, self.ksizes, self.rates, 0, self.strides)
-        windows = [(n - w) // s + 1 for n, w, s in zip(sizes, wide, self.strides, strict=True)]
-        # the places in a window come before the channels
-        parts = patches.reshape((count, channels, self.ksizes[0] * self.ksizes[1], *windows))
-        return parts.transpose((0, 2, 1, 3, 4)).reshape((count, -1, *windows))
+        settings = [(1, 1, *each) for each in (self.ksizes, self.strides, self.rates)]
+        return operations.ExtractImagePatches(*settings, self.padding)(input_x)

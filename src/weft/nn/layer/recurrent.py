@@ -48,7 +48,7 @@ class _OfGates(Described, Cell):
         values = initializer(Uniform(1 / math.sqrt(self.hidden_size)), (rows, *columns), dtype)
         setattr(self, what + suffix, Parameter(values, name=what + suffix))
 
-    def _weights(self, suffix: str = "") -> list[Any]:
+    def _weights(self, suffix: str = "") -> Any:
         """The weights for the input and the state, and the biases, or None and None."""
         found = [getattr(self, name + suffix) for name in self._names()]
         return found if self.has_bias else [*found, None, None]

@@ -24,7 +24,7 @@ from weft.core import Parameter, Tensor, described, keeps, trace, transparent
 from weft.core.home import Home
 from weft.core.parameters import ParameterTuple, rename
 from weft.nn.hooks import Hooked, call_with_extras, cast_floating
-from weft.nn.remarks import Remarks
+from weft.nn.remarks import ELEMENTS, Remarks
 from weft.nn.state import STATE_HOOKS, State, buffer_error, check_name
 from weft.ops._checks import strings
 
@@ -592,8 +592,7 @@ class Cell(State, Remarks, Hooked):
         Raises:
             ValueError: another type.
         """
-        from_names = {"float16", "bfloat16", "float32"}
-        if dst_type is not None and getattr(getattr(dst_type, "np_dtype", None), "name", "") not in from_names:
+        if all(dst_type is not each for each in (None, *ELEMENTS.values())):
             raise ValueError(f"to_float takes float16, bfloat16 or float32, not {dst_type}")
         self._compute_in(dst_type, True)
         self._flags["fp16"] = dst_type is not None and dst_type.itemsize == 2

@@ -23,7 +23,7 @@ class MixedPrecisionType(IntEnum):
 
 
 #: the element types in which calls compute
-_ELEMENTS: Final = {
+ELEMENTS: Final = {
     MixedPrecisionType.FP16: dtypes.float16,
     MixedPrecisionType.FP32: dtypes.float32,
     MixedPrecisionType.BF16: dtypes.bfloat16,
@@ -185,7 +185,7 @@ class Remarks:
             mixed_type: the element type.
             recursive: also the cells below.
         """
-        self._compute_in(_ELEMENTS.get(MixedPrecisionType(mixed_type)), recursive)
+        self._compute_in(ELEMENTS.get(MixedPrecisionType(mixed_type)), recursive)
 
     def _compute_in(self, dtype: DType | None, recursive: bool) -> None:
         """Have calls cast what they take to an element type."""
@@ -197,7 +197,7 @@ class Remarks:
     def get_mixed_precision_type(self) -> MixedPrecisionType:
         """In which element type the cell has been set to compute."""
         found = self.__dict__.get("_cast_type")
-        return next((kind for kind, dtype in _ELEMENTS.items() if dtype is found), MixedPrecisionType.NOTSET)
+        return next((kind for kind, dtype in ELEMENTS.items() if dtype is found), MixedPrecisionType.NOTSET)
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
         """Group the gradient exchange of the parameters (kept; the compiler groups by itself).

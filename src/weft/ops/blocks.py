@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core import op, shows
+from weft.core import described, op, shows
 
 __all__ = ["depth_to_space", "space_to_depth"]
+
+
+_blocks = described(block_size="height and width of a block.", raises="ValueError: a shape or number is not allowed.")
 
 
 def _check(name: str, input: Any, block_size: int) -> None:
@@ -18,18 +21,15 @@ def _check(name: str, input: Any, block_size: int) -> None:
 
 @op("DepthToSpace", init="block_size")
 @shows("depth_to_space(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2)", "[[[[1 2]\n   [3 4]]]]")
+@_blocks
 def depth_to_space(input: Any, *, block_size: int) -> Any:
     """Make blocks of pixels of channels.
 
     Args:
         input: (N, C, H, W), where C is a multiple of the square of `block_size`.
-        block_size: height and width of a block.
 
     Returns:
         Tensor: (N, C / block_size², H · block_size, W · block_size).
-
-    Raises:
-        ValueError: a shape or number is not allowed.
     """
     _check("depth_to_space", input, block_size)
     count, channels, height, width = input.shape
@@ -42,18 +42,15 @@ def depth_to_space(input: Any, *, block_size: int) -> Any:
 
 @op("SpaceToDepth", init="block_size")
 @shows("space_to_depth(Tensor([[[[1, 2], [3, 4]]]]), 2).shape", "(1, 4, 1, 1)")
+@_blocks
 def space_to_depth(input: Any, *, block_size: int) -> Any:
     """Make channels of blocks of pixels.
 
     Args:
         input: (N, C, H, W), where H and W are multiples of `block_size`.
-        block_size: height and width of a block.
 
     Returns:
         Tensor: (N, C · block_size², H / block_size, W / block_size).
-
-    Raises:
-        ValueError: a shape or number is not allowed.
     """
     _check("space_to_depth", input, block_size)
     count, channels, height, width = input.shape

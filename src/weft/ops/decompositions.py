@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +10,17 @@ from weft.core import Tensor, as_operator
 from weft.ops._checks import bools
 from weft.ops.create import eye
 from weft.ops.elementwise import log
-from weft.ops.factors import geqrf, orgqr, ormqr, rows_of_pivots
+from weft.ops.factors import geqrf, lu_unpack, orgqr, ormqr
 from weft.ops.index import getitem
 from weft.ops.linalg import eig, eigvals, inverse, lu_solve, pinv, qr, solve, triangular_solve
 from weft.ops.matmul import matmul
 from weft.ops.padding import pad
-from weft.ops.shape import reshape, swapaxes, tril, triu
+from weft.ops.shape import reshape, swapaxes
 
-_TALL: Final = np.array([[2.0, 0.5], [-1.0, 1.5], [0.25, 1.0]], np.float32)
+
+def _no_elements(like: Tensor) -> Tensor:
+    """What stands for a result that was not wanted."""
+    return Tensor(np.zeros(0, like.dtype.np_dtype))
 
 
 @as_operator
@@ -31,7 +34,7 @@ def Eig(x: Tensor, *, compute_v: bool = False) -> Any:
     if compute_v:
         return eig(x)
     values = eigvals(x)
-    return values, Tensor(np.zeros(0, values.dtype.np_dtype))
+    return values, _no_elements(values)
 
 
 @as_operator
@@ -42,11 +45,6 @@ def Qr(x: Tensor, *, full_matrices: bool = False) -> Any:
         full_matrices: whether the orthogonal matrix is square.
     """
     return qr(x, "complete" if full_matrices else "reduced")
-
-
-def _adjoint(x: Tensor) -> Tensor:
-    found = swapaxes(x, -1, -2)
-    return found.conj() if found.is_complex() else found
 
 
 @as_operator
@@ -76,7 +74,7 @@ def MatrixSolveLs(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, *, fast: boo
     if not fast:
         return matmul(pinv(matrix), rhs)
     rows, columns = matrix.shape[-2:]
-    other, least = _adjoint(matrix), min(rows, columns)
+    other, least = swapaxes(matrix, -1, -2).conj(), min(rows, columns)
     ridge = eye(least, least, matrix.dtype)
     if isinstance(l2_regularizer, Tensor):
         l2_regularizer = l2_regularizer.astype(matrix.dtype)
@@ -96,9 +94,7 @@ def MatrixTriangularSolve(matrix: Tensor, rhs: Tensor, *, lower: bool = True, ad
     bools("MatrixTriangularSolve", lower=lower, adjoint=adjoint)
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or matrix.shape[:-1] != rhs.shape[:-1]:
         raise ValueError(f"MatrixTriangularSolve: shapes {matrix.shape} and {rhs.shape} do not fit")
-    if adjoint and matrix.is_complex():
-        matrix = matrix.conj()
-    return triangular_solve(matrix, rhs, lower, adjoint)
+    return triangular_solve(matrix.conj() if adjoint else matrix, rhs, lower, adjoint)
 
 
 @as_operator
@@ -115,23 +111,10 @@ def LuUnpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool = True, un
         unpack_data: whether the triangular matrices are there, or empty tensors.
         unpack_pivots: whether the permutation is.
     """
-    if LU_data.ndim < 2 or LU_pivots.ndim != LU_data.ndim - 1:
-        raise ValueError(f"LuUnpack: factors of shape {LU_data.shape} and pivots of {LU_pivots.shape} do not fit")
     if LU_pivots.dtype.category != 1:
         raise TypeError(f"LuUnpack: pivots are integers, not {LU_pivots.dtype}")
-    rows, columns = LU_data.shape[-2:]
-    least = min(rows, columns)
-    empty = Tensor(np.zeros(0, LU_data.dtype.np_dtype))
-    permutation = lower = upper = empty
-    if unpack_pivots:
-        order = rows_of_pivots(LU_pivots, rows)
-        places = Tensor(np.arange(rows).reshape(-1, 1))
-        permutation = (reshape(order, (*order.shape[:-1], 1, rows)) == places).astype(LU_data.dtype)
-    if unpack_data:
-        left = getitem(LU_data, (..., slice(None), slice(0, least)))
-        lower = tril(left, -1) + eye(rows, least, LU_data.dtype)
-        upper = triu(getitem(LU_data, (..., slice(0, least), slice(None))))
-    return permutation, lower, upper
+    parts = lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)
+    return tuple(_no_elements(LU_data) if each is None else each for each in parts)
 
 
 @as_operator

@@ -10,7 +10,7 @@ import weft.ops.matmul as matmul
 import weft.ops.padding as padding
 import weft.ops.shape as shapes
 from weft import dtypes
-from weft.core import Tensor, as_operator, operator_class, shows
+from weft.core import Tensor, as_operator, described, operator_class, shows
 
 # modules of whose names `weft.ops` has a function
 from weft.ops import activation, compare, create, cumulative, joining, math, pool, random
@@ -45,7 +45,11 @@ scalar_max = max
 scalar_min = min
 
 
+_of_tensors = described(raises="TypeError: an argument is no tensor.", input="tensor.", other="tensor.")
+
+
 @shows("bernoulli_ext(Tensor([0.0, 1.0]))", "[0. 1.]")
+@_of_tensors
 def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
     """Ones with probabilities, zeros otherwise.
 
@@ -55,9 +59,6 @@ def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
 
     Returns:
         Tensor: like `input`.
-
-    Raises:
-        TypeError: `input` is no tensor.
     """
     no_generator("bernoulli_ext", generator)
     tensors("bernoulli_ext", input=input)
@@ -166,29 +167,23 @@ def tuple_div(x: Any, y: Any) -> tuple[Any, ...]:
 
 
 @shows("type_as(Tensor([1.5]), Tensor([1]))", "[1]")
+@_of_tensors
 def type_as(input: Any, other: Any) -> Any:
     """A tensor in the element type of another one.
 
-    Args:
-        input: tensor.
-        other: tensor.
-
     Returns:
         Tensor: with the elements of `input`.
-
-    Raises:
-        TypeError: an argument is no tensor.
     """
     tensors("type_as", input=input, other=other)
     return input.astype(other.dtype)
 
 
 @shows("view_as(Tensor([1, 2]), Tensor([[3], [4]]))", "[[1]\n [2]]")
+@_of_tensors
 def view_as(input: Any, other: Any) -> Any:
     """The elements of a tensor in the shape of another one.
 
     Args:
-        input: tensor.
         other: tensor with as many elements.
 
     Returns:

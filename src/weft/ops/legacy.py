@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft import dtypes
-from weft.core import Tensor, keeps, operator_class, shows, transparent
+from weft.core import Tensor, keeps, operator_class, shows, told, transparent
 from weft.ops import compare, elementwise, joining, math
 from weft.ops._rules import all_axes
 
@@ -117,9 +117,7 @@ def make_range(*bounds: int) -> tuple[int, ...]:
 @shows("tuple_setitem((1, 2), 0, 5)", "(5, 2)")
 def tuple_setitem(data: Any, index: int, value: Any) -> tuple[Any, ...]:
     """A tuple with one item replaced."""
-    items = list(data)
-    items[index] = value
-    return tuple(items)
+    return tuple(list_setitem(data, index, value))
 
 
 @shows("list_setitem([1, 2], 0, 5)", "[5, 2]")
@@ -209,18 +207,17 @@ def _scalar(name: str, operation: Callable[..., Any], divides: bool = False) -> 
             raise ValueError(f"{name}: the divisor is a number or a tensor of one element, not of shape {y.shape}")
         return operation(x, y)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""`operator.{operation.__name__}` of two numbers, or of tensors.
+    doc = f"""`operator.{operation.__name__}` of two numbers, or of tensors.
 
-    Args:
-        x: number or tensor.
-        y: number{" or tensor of one element" if divides else " or tensor"}.
+Args:
+    x: number or tensor.
+    y: number or tensor{" of one element" if divides else ""}.
 
-    Example:
-        >>> {name}(7, 2)
-        {operation(7, 2)!r}
-    """
-    return function
+Example:
+    >>> {name}(7, 2)
+    {operation(7, 2)!r}
+"""
+    return told(function, name, doc)
 
 
 scalar_add = _scalar("scalar_add", operator.add)

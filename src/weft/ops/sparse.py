@@ -122,25 +122,10 @@ class _Matrix:
         """What the matrix is made of: where its elements are, the elements and the shape."""
         return (*[getattr(self, each) for each in self._where], self.values, self.shape)
 
-    @property
-    def dtype(self) -> Any:
-        """The element type."""
-        return self.values.dtype
-
-    @property
-    def size(self) -> int:
-        """The number of elements that there are."""
-        return int(self.values.size)
-
-    @property
-    def itemsize(self) -> int:
-        """The number of bytes of an element."""
-        return int(self.values.itemsize)
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
+    dtype: Any = property(lambda self: self.values.dtype, doc="The element type.")
+    size: Any = property(lambda self: int(self.values.size), doc="The number of elements that there are.")
+    itemsize: Any = property(lambda self: int(self.values.itemsize), doc="The number of bytes of an element.")
+    ndim: Any = property(lambda self: len(self.shape), doc="The number of dimensions.")
 
     @transparent
     def to_coo(self) -> COOTensor:

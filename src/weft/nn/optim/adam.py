@@ -30,8 +30,6 @@ class Adam(_WithPowers, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.
     """Adaptive moment estimation.
 
     Args:
-        use_locking: accepted.
-        use_nesterov: look ahead by one step.
         use_amsgrad: divide by the largest second moment so far.
         kwargs: `use_lazy` and `use_offload` are accepted, and change nothing.
     """

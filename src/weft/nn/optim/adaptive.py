@@ -14,7 +14,6 @@ class Adagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0",
     """Divides by the root of the sum of squared gradients.
 
     Args:
-        accum: initial sum.
         update_slots: whether the sum grows.
     """
 
@@ -45,7 +44,6 @@ class RMSProp(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
         decay: share of the mean that stays.
         momentum: share of the last step that is repeated.
         epsilon: added to the mean.
-        use_locking: accepted.
         centered: subtract the squared mean gradient.
     """
 
@@ -116,9 +114,6 @@ class FTRL(DeclaredOptimizer, shows=(", initial_accum=0.0, learning_rate=0.5", "
     Args:
         initial_accum: initial sum of squared gradients.
         lr_power: the power of the sum by which the rate falls, at most 0.
-        l1: strength of the absolute penalty.
-        l2: strength of the squared penalty.
-        use_locking: accepted; updates never overlap.
     """
 
     slots = (("moments", "moments", "zeros"), ("linear", "linear", "zeros"))

@@ -72,6 +72,11 @@ class DeclaredOptimizer(Described, Optimizer):
         beta2: share of the second moment that stays.
         eps: added to the denominator.
         momentum: share of the velocity that stays.
+        accum: initial sum of squared gradients.
+        l1: strength of the absolute penalty.
+        l2: strength of the squared penalty.
+        use_nesterov: look ahead by one step.
+        use_locking: accepted; updates never overlap.
         weight_decay: see `Optimizer`.
         loss_scale: see `Optimizer`.
     """

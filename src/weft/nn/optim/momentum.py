@@ -46,11 +46,7 @@ class SGD(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
 
 
 class Momentum(DeclaredOptimizer, shows=(", 0.5, 0.9", "1.0", "p.value()", "[0.5]")):
-    """Gradient descent with momentum: ``v = momentum * v + g``, ``p = p - lr * v``.
-
-    Args:
-        use_nesterov: look ahead by one step.
-    """
+    """Gradient descent with momentum: ``v = momentum * v + g``, ``p = p - lr * v``."""
 
     slots = (("moments", "moments", "zeros"),)
     _update_takes = ("momentum", "use_nesterov")

@@ -17,7 +17,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.autodiff.composite import HyperMap, Map
-from weft.core import Parameter, Primitive, Tensor, apply, transparent
+from weft.core import Parameter, Primitive, Tensor, apply, described, transparent
 from weft.core.parameters import ParameterTuple
 from weft.nn.cell import Cell
 from weft.nn.optim.keeping import OfSteps, keeping
@@ -30,6 +30,7 @@ Arrays = tuple[Any, ...]
 #: state with the shape of the parameters: attribute, prefix of the names, initial value
 Slots = tuple[tuple[str, str, Any], ...]
 
+_described = described(gradients="one for each parameter.")
 _GROUP_KEYS = frozenset({"params", "lr", "weight_decay", "grad_centralization", "order_params"})
 
 
@@ -231,20 +232,14 @@ class Optimizer(OfSteps):
 
     # -- parts for optimizers written by users; a step calls those that a subclass has of its own ----------
 
+    @_described
     def flatten_gradients(self, gradients: Any) -> Any:
-        """Return the gradients (kept for programs that fuse them by hand).
-
-        Args:
-            gradients: the gradients.
-        """
+        """Return the gradients (kept for programs that fuse them by hand)."""
         return gradients
 
+    @_described
     def decay_weight(self, gradients: Any) -> tuple[Any, ...]:
-        """The gradients with the weight decay added.
-
-        Args:
-            gradients: one for each parameter.
-        """
+        """The gradients with the weight decay added."""
         _, decays, plan = self._as_set()
         now = [self._decay_now(decay) for decay in decays]
         found = []
@@ -255,22 +250,16 @@ class Optimizer(OfSteps):
             found.append(gradient + param * (share * self.loss_scale) if applies else gradient)
         return tuple(found)
 
+    @_described
     def scale_grad(self, gradients: Any) -> tuple[Any, ...]:
-        """The gradients divided by the loss scale.
-
-        Args:
-            gradients: one for each parameter.
-        """
+        """The gradients divided by the loss scale."""
         if self.loss_scale == 1.0:
             return tuple(gradients)
         return tuple([gradient * self.reciprocal_scale for gradient in gradients])
 
+    @_described
     def gradients_centralization(self, gradients: Any) -> tuple[Any, ...]:
-        """The gradients, centralised where a group asks for it.
-
-        Args:
-            gradients: one for each parameter.
-        """
+        """The gradients, centralised where a group asks for it."""
         found = []
         for gradient, (_, _, centralised) in zip(gradients, self._plan, strict=True):
             if centralised and gradient.ndim > 1:

@@ -4,7 +4,7 @@ Adam.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import jax.numpy as jnp
 
@@ -125,14 +125,7 @@ class Rprop(DeclaredOptimizer, shows=(", 0.5", "3.0", "p.value()", "[0.5]")):
 
 
 class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0", "p.value()", "[0.5]")):
-    """`Adagrad` that draws parameters to zero.
-
-    Args:
-        accum: initial sum of squared gradients.
-        l1: strength of the absolute penalty.
-        l2: strength of the squared penalty.
-        use_locking: accepted; updates never overlap.
-    """
+    """`Adagrad` that draws parameters to zero."""
 
     slots = (("accum", "accum", "zeros"),)
     _begins = ("accum", "accum")
@@ -175,6 +168,10 @@ class AdamOffload(LazyAdam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)",
     """`Adam` under the name that programs use which compute its steps elsewhere; the device computes them."""
 
 
+#: the sums over rows and over columns, and those of each element where there are no columns
+_SUMS: Final = ("exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq")
+
+
 def _shape_of_sums(attribute: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     if len(shape) < 2:
         return shape if attribute == "exp_avg_sq" else (1,)
@@ -204,12 +201,7 @@ class AdaFactor(DeclaredOptimizer, shows=("", "1.0", "p.value()", "[0.999]")):
         ValueError: an argument is out of range, or there is a learning rate with `relative_step`.
     """
 
-    slots: Slots = (
-        ("exp_avg", "exp_avg", "zeros"),
-        ("exp_avg_sq_row", "exp_avg_sq_row", "zeros"),
-        ("exp_avg_sq_col", "exp_avg_sq_col", "zeros"),
-        ("exp_avg_sq", "exp_avg_sq", "zeros"),
-    )
+    slots: Slots = tuple([(name, name, "zeros") for name in ("exp_avg", *_SUMS)])
     _update_takes = (
         *("eps", "clip_threshold", "decay_rate", "beta1", "scale_parameter", "relative_step", "warmup_init"),
     )
@@ -253,7 +245,7 @@ class AdaFactor(DeclaredOptimizer, shows=("", "1.0", "p.value()", "[0.999]")):
         self.beta1 = beta1
         self.scale_parameter, self.relative_step = scale_parameter, relative_step
         self.warmup_init, self.compression = warmup_init, compression
-        for attribute in ("exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq"):
+        for attribute in _SUMS:
             states = []
             for param, state in zip(self.parameters, getattr(self, attribute), strict=True):
                 shape = _shape_of_sums(attribute, param.shape)

@@ -62,25 +62,18 @@ def _widened(x: Tensor) -> Tensor:
     return x.astype(dtypes.float32) if x.dtype.itemsize < 4 else x
 
 
+def _products(one: Tensor, other: Tensor) -> Tensor:
+    """Products of the matrices of each head; several heads of `one` may share one of `other`."""
+    batch, heads, rows, size = one.shape
+    shared = other.shape[1]
+    grouped = _widened(one).reshape((batch, shared, heads // shared, rows, size))
+    return matmul(grouped, _widened(other).expand_dims(2)).reshape((batch, heads, rows, other.shape[-1]))
+
+
 def _scores(query: Tensor, key: Tensor, shift: Tensor | None, scale: Any) -> Tensor:
-    """How well queries and keys fit: (B, N1, S1, S2); several heads of queries may share one of keys."""
-    batch, heads, count, size = query.shape
-    shared = key.shape[1]
-    grouped = query.reshape((batch, shared, heads // shared, count, size))
-    keys = key.reshape((batch, shared, 1, *key.shape[2:]))
-    scores = matmul(_widened(grouped), _widened(keys).swapaxes(-1, -2)).reshape((batch, heads, count, key.shape[2]))
-    if shift is not None:
-        scores = scores + shift.astype(scores.dtype)
-    return scores * scale
-
-
-def _values(shares: Tensor, value: Tensor, kind: Any) -> Tensor:
-    """Values weighted with shares of a head of queries each."""
-    batch, heads, count, keys = shares.shape
-    shared = value.shape[1]
-    grouped = shares.reshape((batch, shared, heads // shared, count, keys))
-    found = matmul(grouped, _widened(value).reshape((batch, shared, 1, *value.shape[2:])))
-    return found.reshape((batch, heads, count, value.shape[-1])).astype(kind)
+    """How well queries and keys fit: (B, N1, S1, S2)."""
+    scores = _products(query, key.swapaxes(-1, -2))
+    return (scores if shift is None else scores + shift.astype(scores.dtype)) * scale
 
 
 # -- which keys a query sees ---------------------------------------------------------------------------------------
@@ -259,7 +252,7 @@ def _attention(
         shares = dropout_by_bits(shares, drop_mask.reshape(-1), keep_prob)
     elif keep_prob < 1:
         shares = dropout(shares, 1.0 - keep_prob)
-    return scores, _from_heads(_values(shares, v, query.dtype), input_layout)
+    return scores, _from_heads(_products(shares, v).astype(query.dtype), input_layout)
 
 
 def flash_attention_score(
@@ -328,7 +321,7 @@ def flash_attention_score(
 
 
 def _flash_attention_operator(
-    query: Any, key: Any, value: Any, *others: Any, inner_precise: int, input_layout: str, **settings: Any
+    query: Any, key: Any, value: Any, *others: Any, inner_precise: int, **settings: Any
 ) -> Any:
     """`flash_attention_score` with the largest scores and the sums of their exponentials.
 
@@ -336,12 +329,11 @@ def _flash_attention_operator(
         tuple: both of them (B, N, S, 8), eight times the same, or (T, N, 8); a 0 without a meaning; the output.
     """
     del inner_precise
-    given = (query, key, value, *others)
-    scores, out = _attention("FlashAttentionScore", *given, input_layout=input_layout, **settings)
+    scores, out = _attention("FlashAttentionScore", query, key, value, *others, **settings)
     largest = amax(scores, -1, True)
     total = exp(scores - largest).sum(-1, keepdims=True)
     facts = [x.astype(dtypes.float32).broadcast_to((*x.shape[:-1], 8)) for x in (largest, total)]
-    if input_layout[0] == "T":
+    if settings["input_layout"][0] == "T":
         facts = [x[0].swapaxes(0, 1) for x in facts]
     return (*facts, zeros((), query.dtype), out)
 
@@ -399,7 +391,8 @@ def PromptFlashAttention(
     seen = _seen(name, attn_mask, places, sparse_mode, pre_tokens, next_tokens)
     if actual_seq_lengths_kv is not None:
         seen = _both(seen, _among_first(places.key, actual_seq_lengths_kv))
-    out = _values(softmax(_shown(_scores(q, k, shift, scale_value), seen), -1), v, query.dtype)
+    shares = softmax(_shown(_scores(q, k, shift, scale_value), seen), -1)
+    out = _products(shares, v).astype(query.dtype)
     if actual_seq_lengths is not None:
         out = where(_among_first(places.query, actual_seq_lengths).swapaxes(-1, -2), out, zeros((), out.dtype))
     return _from_heads(out, input_layout)
@@ -408,7 +401,7 @@ def PromptFlashAttention(
 # -- caches of keys and values in blocks ---------------------------------------------------------------------------
 
 
-def _stored(cache: Tensor, rows: Tensor, slots: Tensor) -> None:
+def _store(cache: Tensor, rows: Tensor, slots: Tensor) -> None:
     """Write rows into the slots of a cache of blocks; those of negative slots are left out."""
     count = cache.shape[0] * cache.shape[1]
     row = cache.shape[2:]
@@ -439,10 +432,9 @@ def ReshapeAndCache(
     )
     if key_cache is None or slot_mapping is None or (value is None) is not (value_cache is None):
         raise TypeError(f"{name}: a cache of keys and slots are needed, and a cache for values")
-    slots = slot_mapping.reshape(-1)
-    _stored(key_cache, key, slots)
-    if value is not None:
-        _stored(value_cache, value, slots)
+    for cache, rows in ((key_cache, key), (value_cache, value)):
+        if cache is not None:
+            _store(cache, rows, slot_mapping.reshape(-1))
     return key
 
 
@@ -496,7 +488,6 @@ def _paged_operator(
     count, most = block_tables.shape[0], block_tables.shape[1] * key_cache.shape[1]
     if query.size % (count * head_num):
         raise RuntimeError(f"{name}: queries {query.shape} are not one token of {count} sequences")
-    q = query.reshape((count, head_num, 1, -1))
     tables = where(block_tables < 0, 0, block_tables)
 
     def gathered(cache: Tensor) -> Tensor:
@@ -504,11 +495,11 @@ def _paged_operator(
 
     keys = gathered(key_cache)
     values = keys[..., :mla_v_dim] if value_cache is None else gathered(value_cache)
-    scores = _scores(q, keys, None, scale_value)
+    scores = _scores(query.reshape((count, head_num, 1, -1)), keys, None, scale_value)
     if alibi_mask is not None:
         scores = scores + alibi_mask.astype(scores.dtype)[..., :most]
     shares = softmax(_shown(scores, _among_first(arange(most), context_lens)), -1)
-    out = _values(shares, values, query.dtype)
+    out = _products(shares, values).astype(query.dtype)
     return out.reshape(query.shape if value_cache is not None else (*query.shape[:-1], -1))
 
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from weft._jax_compat import PRECISION_OF_CONVOLUTIONS
-from weft.core import Primitive, Tensor, apply, described, operator_class, shows, told
+from weft.core import Primitive, Tensor, apply, described, op, operator_class, shows, told
 from weft.core.declare import freeze
 from weft.ops._checks import only, tensors
 from weft.ops._rules import promoted
@@ -24,7 +24,7 @@ Pads = tuple[tuple[int, int], ...]
 
 
 def _convolved(
-    input: Any, weight: Any, bias: Any, stride: Sizes, *, padding: Any, groups: int, data_format: str, **holes: Sizes
+    input: Any, weight: Any, bias: Any, stride: Sizes, *, padding: Any, groups: int, data_format: str, **holes: Any
 ) -> Any:
     """A convolution of JAX; `holes` are the distances of elements in the input or in the kernel."""
     spatial = _SPATIAL[len(stride)]
@@ -46,7 +46,8 @@ def _convolved(
 
 
 def _convolution(input: Any, weight: Any, bias: Any, *, dilation: Sizes, groups: int, **settings: Any) -> Any:
-    return _convolved(*promoted(input, weight), bias, rhs_dilation=dilation, groups=groups, **settings)
+    input, weight = promoted(input, weight)
+    return _convolved(input, weight, bias, rhs_dilation=dilation, groups=groups, **settings)
 
 
 CONVOLUTION = Primitive(
@@ -54,16 +55,17 @@ CONVOLUTION = Primitive(
 )
 
 
+@op("ConvolutionTranspose", classes=())
 def _transposed(
     input: Any,
     weight: Any,
-    bias: Any,
+    bias: Any = None,
     *,
     stride: Sizes,
     padding: Pads,
     output_padding: Sizes,
-    groups: int,
     dilation: Sizes,
+    groups: int,
 ) -> Any:
     """The gradient of a convolution with respect to its input; `weight` is (in, out / groups, *kernel)."""
     input, weight = promoted(input, weight)
@@ -79,11 +81,6 @@ def _transposed(
     )
     settings: dict[str, Any] = {"padding": pads, "groups": groups, "data_format": "NCHW"}
     return _convolved(input, flipped, bias, (1,) * rank, lhs_dilation=stride, rhs_dilation=dilation, **settings)
-
-
-TRANSPOSED = Primitive(
-    "ConvolutionTranspose", _transposed, attr_names=("stride", "padding", "output_padding", "dilation", "groups")
-)
 
 
 def per_dimension(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[int, ...]:
@@ -177,14 +174,10 @@ def convolve(
         raise ValueError(f"{name}: groups must be a positive int, not {groups!r}")
     channels = input.shape[-1 if data_format.endswith("C") else 1]
     _check_channels(name, input, channels, weight, groups, weight.shape[1] * groups)
-    attrs = (
-        per_dimension(name, "stride", stride, rank),
-        padding_of(name, pad_mode, padding, rank),
-        per_dimension(name, "dilation", dilation, rank),
-        groups,
-        data_format,
-    )
-    return apply(CONVOLUTION, (input, weight, bias), attrs)
+    steps = per_dimension(name, "stride", stride, rank)
+    pads = padding_of(name, pad_mode, padding, rank)
+    holes = per_dimension(name, "dilation", dilation, rank)
+    return apply(CONVOLUTION, (input, weight, bias), (steps, pads, holes, groups, data_format))
 
 
 #: for each number of dimensions: what they are called, the sizes of an image, of a kernel and of a result
@@ -283,64 +276,46 @@ def _conv_transpose(
             grow[i] = output_size[i] - ((size - 1) * steps[i] + reach - low - high)
             if not 0 <= grow[i] < max(steps[i], 2):
                 raise ValueError(f"{name}: no input size gives {output_size} with this stride and padding")
-    attrs = (steps, tuple(pads), tuple(grow), holes, groups)
-    return apply(TRANSPOSED, (input, weight, bias), attrs)
+    return _transposed(input, weight, bias, steps, tuple(pads), tuple(grow), holes, groups)
 
 
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-    pad_mode: str = "pad",
-) -> Tensor:
-    """Transposed convolution over two dimensions.
+def _transposing(rank: int, over: str, input: str, weight: str, printed: str) -> Callable[..., Tensor]:
+    """The function that convolves, transposed, over so many dimensions."""
+    name = f"conv_transpose{rank}d"
 
-    Args:
-        input: (N, C, H, W).
-        weight: (C, O / groups, KH, KW).
-        bias: (O,) or None.
-        stride: step.
-        padding: zeros that the convolution this one reverses had added.
-        output_padding: rows added on one side of the output.
-        groups: number of channel groups.
-        dilation: distance of the kernel's elements.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+        pad_mode: str = "pad",
+    ) -> Tensor:
+        settings = (stride, pad_mode, padding, output_padding, groups, dilation)
+        return _conv_transpose(name, rank, input, weight, bias, *settings)
 
-    Returns:
-        Tensor: (N, O, H', W').
-
-    Example:
-        >>> import numpy as np
-        >>> ones = Tensor(np.ones((1, 1, 2, 2), np.float32))
-        >>> print(conv_transpose2d(ones, ones, stride=2).shape)
-        (1, 1, 4, 4)
-    """
-    return _conv_transpose(
-        "conv_transpose2d", 2, input, weight, bias, stride, pad_mode, padding, output_padding, groups, dilation
-    )
+    told(conv, name, f"Transposed convolution over {over}.")
+    return shows(f"{name}(Tensor({input}), Tensor({weight}), stride=2)", printed)(conv)
 
 
-@shows("conv_transpose1d(Tensor([[[1.0, 2.0]]]), Tensor([[[1.0, 1.0]]]), stride=2)", "[[[1. 1. 2. 2.]]]")
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-    pad_mode: str = "pad",
-) -> Tensor:
-    """Transposed convolution over one dimension; see `conv_transpose2d`."""
-    return _conv_transpose(
-        "conv_transpose1d", 1, input, weight, bias, stride, pad_mode, padding, output_padding, groups, dilation
-    )
+conv_transpose1d = _transposing(
+    1, "one dimension; see `conv_transpose2d`", "[[[1.0, 2.0]]]", "[[[1.0, 1.0]]]", "[[[1. 1. 2. 2.]]]"
+)
+conv_transpose2d = described(
+    input="(N, C, H, W).",
+    weight="(C, O / groups, KH, KW).",
+    bias="(O,) or None.",
+    stride="step.",
+    padding="zeros that the convolution this one reverses had added.",
+    output_padding="rows added on one side of the output.",
+    groups="number of channel groups.",
+    dilation="distance of the kernel's elements.",
+    pad_mode='``"same"``, ``"valid"`` or ``"pad"``.',
+    returns="Tensor: (N, O, H', W').",
+)(_transposing(2, "two dimensions", "[[[[1.0, 2.0]]]]", "[[[[1.0], [1.0]]]]", "[[[[1. 0. 2.]\n       [1. 0. 2.]]]]"))
 
 
 def conv3d_transpose(

@@ -146,6 +146,7 @@ def _grouped(
     group_list: Any = None,
     split_item: int = 0,
     group_type: int = -1,
+    *,
     counted: bool = False,
     transposed: tuple[bool, bool] = (False, False),
 ) -> Any:

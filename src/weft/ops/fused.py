@@ -7,11 +7,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core import apply, described, op, shows
+from weft.core import described, op, shows
 from weft.ops._checks import bools, floats, ints, one_of, tensors
 from weft.ops.activation import silu
 from weft.ops.joining import chunk
-from weft.ops.norm import LAYER_NORM, rms_norm
+from weft.ops.norm import layer_normalized, rms_norm
 
 __all__ = ["add_layer_norm", "add_rms_norm", "deformable_conv2d", "rotary_position_embedding", "swiglu"]
 
@@ -68,7 +68,7 @@ def add_layer_norm(
         raise ValueError(f"add_layer_norm: shapes {x1.shape}, {x2.shape}, {gamma.shape} and {beta.shape} do not fit")
     total = x1 + x2
     begin = x1.ndim - gamma.ndim
-    out, mean, variance = apply(LAYER_NORM, (total, gamma, beta), (begin, begin, epsilon))
+    out, mean, variance = layer_normalized(total, gamma, beta, begin, begin, epsilon)
     return out, mean, (variance + epsilon).rsqrt(), total
 
 

@@ -277,7 +277,7 @@ def nll_loss(
     multiple=True,
     bounds=lambda logits, labels, weight, reduction, ignore: _class_bounds("NLLLoss", logits, labels, ignore),
 )
-def _nll_with_weight(logits: Any, labels: Any, weight: Any, *, reduction: str, ignore_index: int) -> Any:
+def _nll_with_weight(logits: Any, labels: Any, weight: Any = None, *, reduction: str, ignore_index: int) -> Any:
     """Negative log-likelihood and the weights' sum: ``NLLLoss(reduction)(logits, labels, weight)``."""
     loss, weights = _class_loss(logits, labels, weight, ignore_index, 0.0)
     return _reduced("NLLLoss", loss, reduction, weights), jnp.sum(weights)
@@ -285,8 +285,7 @@ def _nll_with_weight(logits: Any, labels: Any, weight: Any, *, reduction: str, i
 
 def _cross_entropy_rule(input: Tensor, target: Tensor, weight: Any, out: Tensor, dout: Tensor, **settings: Any) -> Any:
     if target.dtype.category == 1 and weight is None and not settings["label_smoothing"]:
-        given = (settings["ignore_index"], settings["reduction"])
-        return (apply(_CROSS_ENTROPY_GRAD, (input, target, dout), given),)
+        return (_cross_entropy_grad(input, target, dout, settings["ignore_index"], settings["reduction"]),)
     return apply(_CROSS_ENTROPY_GENERAL_GRAD, (input, target, weight, dout), tuple(settings.values()))
 
 
@@ -335,9 +334,7 @@ def cross_entropy(
     return _reduced("cross_entropy", loss, reduction, weights)
 
 
-_cross_entropy_jax = cross_entropy.primitive.implementation  # type: ignore[attr-defined]
-
-
+@op("CrossEntropyGrad", classes=())
 def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int, reduction: str) -> Any:
     """The common case in closed form: softmax minus the one-hot target."""
     axis = _class_axis(input)
@@ -358,14 +355,13 @@ def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int
 
 
 def _cross_entropy_general_grad(input: Any, target: Any, weight: Any, dout: Any, **settings: Any) -> Any:
-    compute = functools.partial(_cross_entropy_jax, **settings)
+    compute = functools.partial(cross_entropy.primitive.implementation, **settings)  # type: ignore[attr-defined]
     by_input, by_target, by_weight = jax.vjp(compute, input, target, weight)[1](dout)
     if not jnp.issubdtype(target.dtype, jnp.floating):
         by_target = jnp.zeros(target.shape, jnp.float32)
     return by_input, by_target, jnp.zeros(()) if weight is None else by_weight
 
 
-_CROSS_ENTROPY_GRAD = Primitive("CrossEntropyGrad", _cross_entropy_grad, attr_names=("ignore_index", "reduction"))
 _CROSS_ENTROPY_GENERAL_GRAD = Primitive(
     "CrossEntropyGeneralGrad",
     _cross_entropy_general_grad,
@@ -398,7 +394,7 @@ def SparseSoftmaxCrossEntropyWithLogits(logits: Tensor, labels: Tensor, *, is_gr
     if not is_grad:
         return cross_entropy(logits, labels)
     _class_bounds("SparseSoftmaxCrossEntropyWithLogits", logits, labels, -100)
-    return apply(_CROSS_ENTROPY_GRAD, (logits, labels, Tensor(1.0, logits.dtype)), (-100, "mean"))
+    return _cross_entropy_grad(logits, labels, Tensor(1.0, logits.dtype), -100, "mean")
 
 
 @op("SigmoidCrossEntropyWithLogits")

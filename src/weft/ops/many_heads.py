@@ -31,16 +31,13 @@ def same_type(dtype1: Any, dtype2: Any) -> bool:
     return bool(dtype1 == dtype2)
 
 
-def _hidden(scores: Any, mask: Any) -> Any:
-    """Scores without what a mask of bools hides, or with a mask of floats added."""
+def _hidden(scores: Any, mask: Any, more: int) -> Any:
+    """Scores without what a mask of bools hides, or with one of floats added; of so many more keys it hides nothing."""
+    if more:
+        mask = concat((mask, zeros((*mask.shape[:-1], more), mask.dtype)), -1)
     if mask.dtype is dtypes.bool_:
         return where(mask, float("-inf"), scores)
     return scores + mask.astype(scores.dtype)
-
-
-def _with_more(mask: Any, count: int) -> Any:
-    """A mask that hides nothing of so many more keys."""
-    return concat((mask, zeros((*mask.shape[:-1], count), mask.dtype)), -1)
 
 
 def multi_head_attention_forward(
@@ -150,10 +147,9 @@ def multi_head_attention_forward(
     scores = matmul(q * (1.0 / math.sqrt(each)), k.swapaxes(-1, -2))
     if attn_mask is not None:
         mask = attn_mask if attn_mask.ndim == 2 else attn_mask.reshape((batch, num_heads, *attn_mask.shape[1:]))
-        scores = _hidden(scores, _with_more(mask, more) if more else mask)
+        scores = _hidden(scores, mask, more)
     if key_padding_mask is not None:
-        mask = key_padding_mask.reshape((batch, 1, 1, -1))
-        scores = _hidden(scores, _with_more(mask, more) if more else mask)
+        scores = _hidden(scores, key_padding_mask.reshape((batch, 1, 1, -1)), more)
     shares = softmax(scores, -1)
     if training and dropout_p > 0:
         shares = dropout(shares, dropout_p)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core import OPERATOR_CLASSES, Operator, Primitive, Tensor, apply, as_operator, op, shows
+from weft.core import OPERATOR_CLASSES, Operator, Primitive, Tensor, apply, op, operator_class, shows
 from weft.core.declare import freeze
 from weft.ops._checks import only
 
@@ -51,16 +51,20 @@ def _normalise(
     return _scaled(out, None, bias, shape).astype(x.dtype), rstd
 
 
-def _batch_norm_train(x: Any, scale: Any, bias: Any, *, epsilon: float, data_format: str) -> Any:
+@op(
+    "BatchNormTraining",
+    classes=(),
+    multiple=True,
+    gradient=lambda x, scale, bias, out, dout, epsilon, data_format: apply(
+        _BATCH_NORM_GRAD, (x, scale, bias, out[1], out[3], *dout), (data_format,)
+    ),
+)
+def _batch_norm_train(x: Any, scale: Any = None, bias: Any = None, *, epsilon: float, data_format: str) -> Any:
     """Normalise by the batch; also its mean, (biased) variance and reciprocal standard deviation."""
     axes, shape = _channel_shape(x, data_format)
     mean, var = (each.reshape(-1) for each in _moments(_wide(x), axes))
     out, rstd = _normalise(x, scale, bias, mean, var, epsilon, shape)
     return out, mean, var, rstd
-
-
-def _batch_norm_rule(x: Tensor, scale: Any, bias: Any, out: Any, dout: Any, *, epsilon: float, data_format: str) -> Any:
-    return apply(_BATCH_NORM_GRAD, (x, scale, bias, out[1], out[3], *dout), (data_format,))
 
 
 def _batch_norm_grad(
@@ -84,30 +88,21 @@ def _batch_norm_grad(
     )
 
 
-_BATCH_NORM_GRAD = Primitive("BatchNormGrad", _batch_norm_grad, attr_names=("data_format",), multiple=True)
-BATCH_NORM_TRAIN = Primitive(
-    "BatchNormTraining",
-    _batch_norm_train,
-    attr_names=("epsilon", "data_format"),
-    multiple=True,
-    derivative=_batch_norm_rule,
-)
+_BATCH_NORM_GRAD: Primitive = Primitive("BatchNormGrad", _batch_norm_grad, attr_names=("data_format",), multiple=True)
 
 
 def _batch_norm_infer(x: Any, scale: Any, bias: Any, mean: Any, var: Any, *, epsilon: float, data_format: str) -> Any:
     return _normalise(x, scale, bias, mean, var, epsilon, _channel_shape(x, data_format)[1])[0]
 
 
-BATCH_NORM_INFER = Primitive("BatchNormInference", _batch_norm_infer, attr_names=("epsilon", "data_format"))
+_BATCH_NORM_INFER = Primitive("BatchNormInference", _batch_norm_infer, attr_names=("epsilon", "data_format"))
 
 
-def _move(running: Any, batch: Any, scale: Any, *, momentum: float) -> Any:
+@op("MoveTowards", classes=(), elementwise=True)
+def _moved(running: Any, batch: Any, scale: Any, *, momentum: float) -> Any:
+    """A running statistic, moved towards one of a batch; the scale is an operand: all of a size share a program."""
     scaled = batch.astype(running.dtype) * scale.astype(running.dtype)
     return running + (scaled - running) * np.asarray(momentum, running.dtype)
-
-
-#: a running statistic moved towards a batch statistic; the scale is an operand, so that all of a size share a program
-MOVE = Primitive("MoveTowards", _move, attr_names=("momentum",), elementwise=True)
 
 
 def _check_channels(name: str, x: Tensor, data_format: str, **vectors: Tensor | None) -> None:
@@ -156,11 +151,11 @@ def batch_norm(
     """
     _check_channels("batch_norm", input_x, data_format, weight=weight, bias=bias, running_mean=running_mean)
     if training or running_mean is None or running_var is None:
-        out, mean, var, _ = apply(BATCH_NORM_TRAIN, (input_x, weight, bias), (float(eps), data_format))
+        out, mean, var, _ = _batch_norm_train(input_x, weight, bias, float(eps), data_format)
         if training and running_mean is not None and running_var is not None:
             _move_statistics(input_x, running_mean, running_var, mean, var, momentum)
         return out
-    return apply(BATCH_NORM_INFER, (input_x, weight, bias, running_mean, running_var), (float(eps), data_format))
+    return apply(_BATCH_NORM_INFER, (input_x, weight, bias, running_mean, running_var), (float(eps), data_format))
 
 
 def _move_statistics(
@@ -173,7 +168,7 @@ def _move_statistics(
     count = math.prod(x.shape) // max(mean.shape[0], 1)
     unbiased = count / max(count - 1, 1)
     for running, batch, scale in ((running_mean, mean, 1.0), (running_var, var, unbiased)):
-        running.rebind(apply(MOVE, (running, apply(_DETACH, (batch,)), scale), (float(momentum),)))
+        running.rebind(_moved(running, apply(_DETACH, (batch,)), scale, float(momentum)))
 
 
 class _Detach(Primitive):
@@ -217,9 +212,9 @@ class BatchNorm(Operator):
         _check_channels("BatchNorm", input_x, self.data_format, scale=scale, bias=bias, mean=mean, variance=variance)
         settings = (float(self.epsilon), self.data_format)
         if not self.is_training:
-            out = apply(BATCH_NORM_INFER, (input_x, scale, bias, mean, variance), settings)
+            out = apply(_BATCH_NORM_INFER, (input_x, scale, bias, mean, variance), settings)
             return out, mean, variance, mean, variance
-        out, batch_mean, batch_var, rstd = apply(BATCH_NORM_TRAIN, (input_x, scale, bias), settings)
+        out, batch_mean, batch_var, rstd = _batch_norm_train(input_x, scale, bias, *settings)
         _move_statistics(input_x, mean, variance, batch_mean, batch_var, self.momentum)
         return out, batch_mean, batch_var, batch_mean, rstd
 
@@ -227,15 +222,14 @@ class BatchNorm(Operator):
 OPERATOR_CLASSES["BatchNorm"] = BatchNorm
 
 
-def _layer_norm(x: Any, gamma: Any, beta: Any, *, begin: int, params: int, epsilon: float) -> Any:
+@op("LayerNormalization", classes=(), multiple=True)
+def layer_normalized(x: Any, gamma: Any = None, beta: Any = None, *, begin: int, params: int, epsilon: float) -> Any:
+    """Normalise over the dimensions from `begin` on; also the means and variances."""
     axes = tuple(range(begin, x.ndim))
     wide = _wide(x)
     mean, var = _moments(wide, axes)
     out = _scaled((wide - mean) * jax.lax.rsqrt(var + epsilon), gamma, beta, x.shape[params:])
     return out.astype(x.dtype), mean, var
-
-
-LAYER_NORM = Primitive("LayerNormalization", _layer_norm, attr_names=("begin", "params", "epsilon"), multiple=True)
 
 
 @shows("layer_norm(Tensor([[2.0, 4.0]]), (2,), eps=3.0)", "[[-0.5  0.5]]")
@@ -262,18 +256,11 @@ def layer_norm(
     for what, tensor in (("weight", weight), ("bias", bias)):
         if tensor is not None and tensor.shape != shape:
             raise ValueError(f"layer_norm: {what} has shape {tensor.shape}, not normalized_shape {shape}")
-    return apply(LAYER_NORM, (input, weight, bias), (begin, begin, float(eps)))[0]
+    return layer_normalized(input, weight, bias, begin, begin, float(eps))[0]
 
 
-@as_operator
-def LayerNorm(
-    input_x: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    *,
-    begin_norm_axis: int = 1,
-    begin_params_axis: int = 1,
-    epsilon: float = 1e-07,
+def _layer_norm(
+    input_x: Tensor, gamma: Tensor, beta: Tensor, *, begin_norm_axis: int, begin_params_axis: int, epsilon: float
 ) -> Any:
     """Normalise over the last dimensions: ``LayerNorm(begin_norm_axis, begin_params_axis)(x, gamma, beta)``."""
     axes = []
@@ -285,18 +272,19 @@ def LayerNorm(
     for what, tensor in (("gamma", gamma), ("beta", beta)):
         if tensor.shape != shape:
             raise ValueError(f"LayerNorm: {what} has shape {tensor.shape}; an input of {input_x.shape} takes {shape}")
-    return apply(LAYER_NORM, (input_x, gamma, beta), (axes[0], axes[1], float(epsilon)))
+    return layer_normalized(input_x, gamma, beta, *axes, float(epsilon))
 
 
-def _group_norm(x: Any, weight: Any, bias: Any, *, num_groups: int, eps: float) -> Any:
+LayerNorm = operator_class("LayerNorm", _layer_norm, "begin_norm_axis=1, begin_params_axis=1, epsilon=1e-07")
+
+
+@op("GroupNormalization", classes=(), multiple=True)
+def _group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int, eps: float) -> Any:
     grouped = _wide(x).reshape((x.shape[0], num_groups, -1))
     mean, var = _moments(grouped, 2)
     rstd = jax.lax.rsqrt(var + eps)
     out = _scaled(((grouped - mean) * rstd).reshape(x.shape), weight, bias, (1, -1, *[1] * (x.ndim - 2)))
     return out.astype(x.dtype), mean[..., 0], rstd[..., 0]
-
-
-GROUP_NORM = Primitive("GroupNormalization", _group_norm, attr_names=("num_groups", "eps"), multiple=True)
 
 
 @shows("group_norm(Tensor([[2.0, 4.0]]), 1, eps=3.0)", "[[-0.5  0.5]]")
@@ -315,7 +303,7 @@ def group_norm(
     _check_channels("group_norm", input, "NCHW", weight=weight, bias=bias)
     if num_groups < 1 or input.shape[1] % num_groups:
         raise ValueError(f"group_norm: {input.shape[1]} channels do not divide into {num_groups} groups")
-    return apply(GROUP_NORM, (input, weight, bias), (num_groups, float(eps)))[0]
+    return _group_norm(input, weight, bias, num_groups, float(eps))[0]
 
 
 @shows("instance_norm(Tensor([[[2.0, 4.0]]]), eps=3.0)", "[[[-0.5  0.5]]]")

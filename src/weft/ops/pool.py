@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Primitive, Tensor, apply, as_operator, shows, told
+from weft.core import Primitive, Tensor, apply, as_operator, described, op, operator_class, shows, told
 from weft.ops._checks import only, tensors
 from weft.ops.conv import Pads, Sizes, padding_of, per_dimension
 
@@ -137,6 +137,7 @@ def _avg_pool(x: Any, *, counted: Pads, divisor: int, **settings: Any) -> Any:
     return total / (counts[..., None] if last else counts).astype(x.dtype)
 
 
+@op("MaxPoolingWithIndices", classes=(), multiple=True)
 def _max_pool_indices(x: Any, *, kernel: Sizes, stride: Sizes, pads: Pads, dilation: Sizes) -> Any:
     """Maxima and their flat positions in the unpadded spatial dimensions."""
     index, inside = [], []
@@ -161,9 +162,14 @@ def _gathered_max(x: Any, index: list[Any], inside: list[Any]) -> Any:
     outputs = flat.shape[:rank]
     flat, masks = flat.reshape((*outputs, -1)), masks.reshape((*outputs, -1))
     windows = jnp.where(masks, x.reshape((*lead, math.prod(spatial)))[..., flat], _lowest(x.dtype))
+    return largest(windows, jnp.broadcast_to(flat, windows.shape))
+
+
+def largest(windows: Any, positions: Any) -> tuple[Any, Any]:
+    """The largest element of each window, the last dimension, and the position that it has."""
     best = jnp.argmax(windows, -1, keepdims=True)
-    values = jnp.take_along_axis(windows, best, -1)
-    return values[..., 0], jnp.take_along_axis(jnp.broadcast_to(flat, windows.shape), best, -1)[..., 0]
+    values, places = (jnp.take_along_axis(each, best, -1)[..., 0] for each in (windows, positions))
+    return values, places
 
 
 def _adaptive_table(length: int, outputs: int) -> tuple[Any, Any]:
@@ -172,6 +178,7 @@ def _adaptive_table(length: int, outputs: int) -> tuple[Any, Any]:
     return steps * length // outputs, -(-(steps + 1) * length // outputs)
 
 
+@op("AdaptiveAvgPooling", classes=())
 def _adaptive_avg_pool(x: Any, *, output_size: tuple[int, ...]) -> Any:
     for axis, outputs in enumerate(output_size, x.ndim - len(output_size)):
         start, end = _adaptive_table(x.shape[axis], outputs)
@@ -202,10 +209,6 @@ MAX_POOL = Primitive(
 AVG_POOL = Primitive(
     "AvgPooling", _avg_pool, attr_names=("kernel", "stride", "pads", "counted", "divisor", "data_format")
 )
-MAX_POOL_INDICES = Primitive(
-    "MaxPoolingWithIndices", _max_pool_indices, attr_names=_Windows._fields[:-1], multiple=True
-)
-ADAPTIVE_AVG_POOL = Primitive("AdaptiveAvgPooling", _adaptive_avg_pool, attr_names=("output_size",))
 ADAPTIVE_MAX_POOL = Primitive("AdaptiveMaxPooling", _adaptive_max_pool, attr_names=("output_size",), multiple=True)
 
 
@@ -266,8 +269,8 @@ def max_pool(
     steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
     holes = per_dimension(name, "dilation", dilation, rank)
     given = _Windows(kernel, steps, padding_of(name, pad_mode, padding, rank), holes, data_format)
-    windows = tuple(_settled(name, x, given, ceil_mode)[0])
-    return apply(MAX_POOL_INDICES, (x,), windows[:-1]) if indices else apply(MAX_POOL, (x,), windows)
+    windows, _ = _settled(name, x, given, ceil_mode)
+    return _max_pool_indices(x, *windows[:-1]) if indices else apply(MAX_POOL, (x,), tuple(windows))
 
 
 def avg_pool(
@@ -296,45 +299,35 @@ def avg_pool(
     return apply(AVG_POOL, (x,), (*windows[:3], counted, divisor, data_format))
 
 
-@shows("max_pool1d(Tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)", "[[[3. 4.]]]")
-def max_pool1d(
-    x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    return_indices: bool = False,
-    ceil_mode: bool = False,
-) -> Any:
-    """Maxima of windows over the last dimension; see `max_pool2d`."""
-    return max_pool("max_pool1d", 1, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
+def _maxima(rank: int, over: str, given: str, printed: str) -> Callable[..., Any]:
+    """The function that gives maxima of windows over so many dimensions."""
+    name = f"max_pool{rank}d"
+
+    def pool(
+        x: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> Any:
+        return max_pool(name, rank, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
+
+    return shows(f"{name}(Tensor({given}), 2)", printed)(told(pool, name, f"Maxima of windows over the last {over}."))
 
 
-@shows("max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2)", "[[[[4.]]]]")
-def max_pool2d(
-    x: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    return_indices: bool = False,
-    ceil_mode: bool = False,
-) -> Any:
-    """Maxima of windows over the last two dimensions.
-
-    Args:
-        x: (N, C, H, W).
-        kernel_size: window, an int or one for each dimension.
-        stride: step; None is the window size.
-        padding: border that never wins, an int or one for each dimension.
-        dilation: distance of the window's elements.
-        return_indices: also return the flat position of each maximum.
-        ceil_mode: also keep windows that reach over the border.
-
-    Returns:
-        Tensor, or a tuple of it and the int64 positions.
-    """
-    return max_pool("max_pool2d", 2, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
+max_pool1d = _maxima(1, "dimension; see `max_pool2d`", "[[[1.0, 3.0, 2.0, 4.0]]]", "[[[3. 4.]]]")
+max_pool2d = described(
+    x="(N, C, H, W).",
+    kernel_size="window, an int or one for each dimension.",
+    stride="step; None is the window size.",
+    padding="border that never wins, an int or one for each dimension.",
+    dilation="distance of the window's elements.",
+    return_indices="also return the flat position of each maximum.",
+    ceil_mode="also keep windows that reach over the border.",
+    returns="Tensor, or a tuple of it and the int64 positions.",
+)(_maxima(2, "two dimensions", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[4.]]]]"))
 
 
 @shows("max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1))", "[[[[[2.]]]]]")
@@ -364,46 +357,35 @@ def avg_pool1d(
     return avg_pool("avg_pool1d", 1, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, None)
 
 
-@shows("avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2)", "[[[[2.5]]]]")
-def avg_pool2d(
-    input_x: Tensor,
-    kernel_size: Any = 1,
-    stride: Any = 1,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int = 0,
-) -> Tensor:
-    """Means of windows over the last two dimensions.
+def _means(rank: int, over: str, given: str, printed: str) -> Callable[..., Tensor]:
+    """The function that gives means of windows over so many dimensions."""
+    name = f"avg_pool{rank}d"
 
-    Args:
-        input_x: (N, C, H, W).
-        kernel_size: window, an int or one for each dimension.
-        stride: step.
-        padding: border of zeros.
-        ceil_mode: also keep windows that reach over the border.
-        count_include_pad: count the padding's zeros as elements.
-        divisor_override: divide by this instead of the number of elements; 0 for not.
-    """
-    return avg_pool(
-        "avg_pool2d", 2, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, divisor_override
-    )
+    def pool(
+        input_x: Tensor,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int = 0,
+    ) -> Tensor:
+        settings = (ceil_mode, count_include_pad, divisor_override)
+        return avg_pool(name, rank, input_x, kernel_size, stride, "pad", padding, *settings)
+
+    return shows(f"{name}(Tensor({given})", printed)(told(pool, name, f"Means of windows over the last {over}."))
 
 
-@shows("avg_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1))", "[[[[[1.5]]]]]")
-def avg_pool3d(
-    input_x: Tensor,
-    kernel_size: Any = 1,
-    stride: Any = 1,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int = 0,
-) -> Tensor:
-    """Means of windows over the last three dimensions; see `avg_pool2d`."""
-    return avg_pool(
-        "avg_pool3d", 3, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, divisor_override
-    )
+avg_pool2d = described(
+    input_x="(N, C, H, W).",
+    kernel_size="window, an int or one for each dimension.",
+    stride="step.",
+    padding="border of zeros.",
+    ceil_mode="also keep windows that reach over the border.",
+    count_include_pad="count the padding's zeros as elements.",
+    divisor_override="divide by this instead of the number of elements; 0 for not.",
+)(_means(2, "two dimensions", "[[[[1.0, 2.0], [3.0, 4.0]]]]), 2", "[[[[2.5]]]]"))
+avg_pool3d = _means(3, "three dimensions; see `avg_pool2d`", "[[[[[1.0], [2.0]]]]]), (1, 2, 1)", "[[[[[1.5]]]]]")
 
 
 def _adaptive(name: str, rank: int, x: Tensor, output_size: Any) -> tuple[int, ...]:
@@ -423,7 +405,7 @@ def _adaptive_means(rank: int, dimensions: str, given: str, printed: str) -> Cal
     name = f"adaptive_avg_pool{rank}d"
 
     def pool(input: Tensor, output_size: Any) -> Tensor:
-        return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive(name, rank, input, output_size),))
+        return _adaptive_avg_pool(input, _adaptive(name, rank, input, output_size))
 
     doc = f"""Means of as many windows as wanted over the last {dimensions}.
 
@@ -461,74 +443,59 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return found if return_indices else found[0]
 
 
-@as_operator
-def MaxPool(
-    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
-) -> Any:
+# -- operator classes ------------------------------------------------------------------------------------------------
+
+
+def _max_pool2d(x: Tensor, **settings: Any) -> Any:
     """Maxima of windows: ``MaxPool(kernel_size, strides, pad_mode)(x)``."""
     check_input("MaxPool", x, 2, lower=False)
-    return max_pool("MaxPool", 2, x, kernel_size, strides, pad_mode, 0, 1, False, False, data_format)
+    return max_pool("MaxPool", 2, x, padding=0, dilation=1, ceil_mode=False, indices=False, **settings)
 
 
-@as_operator
-def AvgPool(
-    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
-) -> Tensor:
+def _avg_pool2d(x: Tensor, **settings: Any) -> Tensor:
     """Means of windows: ``AvgPool(kernel_size, strides, pad_mode)(x)``."""
     check_input("AvgPool", x, 2, lower=False)
-    return avg_pool("AvgPool", 2, x, kernel_size, strides, pad_mode, 0, False, False, None, data_format)
+    given: dict[str, Any] = {"padding": 0, "ceil_mode": False, "count_include_pad": False, "divisor_override": None}
+    return avg_pool("AvgPool", 2, x, **given, **settings)
 
 
-@as_operator
-def MaxPoolWithArgmax(
-    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
-) -> Any:
+def _max_pool_with_argmax(x: Tensor, *, data_format: str, **settings: Any) -> Any:
     """Maxima of windows and their positions in (C, H, W): ``MaxPoolWithArgmax(kernel_size, strides, pad_mode)(x)``."""
-    only("MaxPoolWithArgmax", "NCHW", data_format=data_format)
-    values, positions = max_pool("MaxPoolWithArgmax", 2, x, kernel_size, strides, pad_mode, 0, 1, False, True)
+    name = "MaxPoolWithArgmax"
+    only(name, "NCHW", data_format=data_format)
+    values, positions = max_pool(name, 2, x, padding=0, dilation=1, ceil_mode=False, indices=True, **settings)
     planes = np.arange(x.shape[1], dtype=np.int32).reshape((-1, 1, 1)) * (x.shape[2] * x.shape[3])
     return values, positions.astype(dtypes.int32) + Tensor(planes)
+
+
+def _max_pool3d(x: Tensor, *, ceil_mode: Any, data_format: str, **settings: Any) -> Any:
+    """Maxima of windows: ``MaxPool3D(kernel_size, strides, pad_mode)(x)``."""
+    only("MaxPool3D", "NCDHW", data_format=data_format)
+    return max_pool("MaxPool3D", 3, x, dilation=1, ceil_mode=bool(ceil_mode), indices=False, **settings)
+
+
+def _avg_pool3d(x: Tensor, *, data_format: str, **settings: Any) -> Tensor:
+    """Means of windows: ``AvgPool3D(kernel_size, strides, pad_mode)(x)``."""
+    only("AvgPool3D", "NCDHW", data_format=data_format)
+    return avg_pool("AvgPool3D", 3, x, **settings)
+
+
+_OF_IMAGES: Final = "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'"
+_OF_VOLUMES: Final = "ceil_mode=False, count_include_pad=True, divisor_override=0, data_format='NCDHW'"
+_RENAMED: Final = {"strides": "stride", "pad": "padding", "pad_list": "padding"}
+operator_class("MaxPool", _max_pool2d, _OF_IMAGES, _RENAMED)
+operator_class("AvgPool", _avg_pool2d, _OF_IMAGES, _RENAMED)
+operator_class("MaxPoolWithArgmax", _max_pool_with_argmax, _OF_IMAGES, _RENAMED)
+operator_class(
+    "MaxPool3D",
+    _max_pool3d,
+    "kernel_size=1, strides=1, pad_mode='VALID', pad_list=0, ceil_mode=None, data_format='NCDHW'",
+    _RENAMED,
+)
+operator_class("AvgPool3D", _avg_pool3d, f"kernel_size=1, strides=1, pad_mode='valid', pad=0, {_OF_VOLUMES}", _RENAMED)
 
 
 @as_operator
 def AdaptiveAvgPool2D(x: Tensor, *, output_size: Any) -> Tensor:
     """Means of as many windows as wanted: ``AdaptiveAvgPool2D(output_size)(x)``."""
     return adaptive_avg_pool2d(x, output_size)
-
-
-@as_operator
-def MaxPool3D(
-    x: Tensor,
-    *,
-    kernel_size: Any = 1,
-    strides: Any = 1,
-    pad_mode: str = "VALID",
-    pad_list: Any = 0,
-    ceil_mode: Any = None,
-    data_format: str = "NCDHW",
-) -> Any:
-    """Maxima of windows: ``MaxPool3D(kernel_size, strides, pad_mode)(x)``."""
-    only("MaxPool3D", "NCDHW", data_format=data_format)
-    mode = pad_mode.lower()
-    return max_pool("MaxPool3D", 3, x, kernel_size, strides, mode, pad_list, 1, bool(ceil_mode), False)
-
-
-@as_operator
-def AvgPool3D(
-    x: Tensor,
-    *,
-    kernel_size: Any = 1,
-    strides: Any = 1,
-    pad_mode: str = "valid",
-    pad: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int = 0,
-    data_format: str = "NCDHW",
-) -> Tensor:
-    """Means of windows: ``AvgPool3D(kernel_size, strides, pad_mode)(x)``."""
-    only("AvgPool3D", "NCDHW", data_format=data_format)
-    return avg_pool(
-        "AvgPool3D", 3, x, kernel_size, strides, pad_mode.lower(), pad, ceil_mode, count_include_pad,
-        divisor_override or None,
-    )  # fmt: skip

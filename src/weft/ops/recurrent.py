@@ -7,7 +7,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from weft.core import Primitive, Tensor, apply
+from weft.core import Primitive, Tensor, apply, described, shows
 
 __all__ = ["recurrent_step", "recurrent_walk"]
 
@@ -59,8 +59,20 @@ def _walk(
 
 
 WALK = Primitive("RecurrentWalk", _walk, attr_names=("kind", "reverse"), multiple=True)
+_OF_CELL = described(
+    w_ih="weight of the input (gates * H, I).",
+    w_hh="weight of the state (gates * H, H).",
+    b_ih="bias, or None.",
+    b_hh="bias, or None.",
+    kind='``"lstm"``, ``"gru"``, ``"tanh"`` or ``"relu"``.',
+)
 
 
+@_OF_CELL
+@shows(
+    'recurrent_walk(Tensor([[[1.0]], [[1.0]]]), None, Tensor([[0.0]]), None, *[Tensor([[1.0]])] * 2, kind="relu")[1]',
+    "[[2.]]",
+)
 def recurrent_walk(
     x: Tensor,
     lengths: Tensor | None,
@@ -80,20 +92,10 @@ def recurrent_walk(
         lengths: (N,) valid steps of each sequence, None for all.
         h: initial state (N, H).
         c: initial cell state (N, H) of an LSTM, else None.
-        w_ih: weight of the input (gates * H, I).
-        w_hh: weight of the state (gates * H, H).
-        b_ih: bias, or None.
-        b_hh: bias, or None.
-        kind: ``"lstm"``, ``"gru"``, ``"tanh"`` or ``"relu"``.
         reverse: from the last step to the first.
 
     Returns:
         tuple: outputs (T, N, H), last state, last cell state.
-
-    Example:
-        >>> one = Tensor([[1.0]])
-        >>> print(recurrent_walk(Tensor([[[1.0]], [[1.0]]]), None, one * 0, None, one, one, kind="relu")[1])
-        [[2.]]
     """
     if kind not in GATES:
         raise ValueError(f"recurrent_walk: kind must be one of {', '.join(GATES)}, not {kind!r}")
@@ -108,6 +110,8 @@ def recurrent_walk(
     return apply(WALK, (x, lengths, h, c, w_ih, w_hh, b_ih, b_hh), (kind, bool(reverse)))
 
 
+@_OF_CELL
+@shows('recurrent_step(Tensor([[1.0]]), Tensor([[1.0]]), None, *[Tensor([[1.0]])] * 2, kind="relu")[0]', "[[2.]]")
 def recurrent_step(
     x: Tensor,
     h: Tensor,
@@ -124,19 +128,9 @@ def recurrent_step(
         x: (N, I).
         h: state (N, H).
         c: cell state (N, H) of an LSTM, else None.
-        w_ih: weight of the input (gates * H, I).
-        w_hh: weight of the state (gates * H, H).
-        b_ih: bias, or None.
-        b_hh: bias, or None.
-        kind: ``"lstm"``, ``"gru"``, ``"tanh"`` or ``"relu"``.
 
     Returns:
         tuple: new state, new cell state.
-
-    Example:
-        >>> one = Tensor([[1.0]])
-        >>> print(recurrent_step(one, one, None, one, one, kind="relu")[0])
-        [[2.]]
     """
     _, h, c = recurrent_walk(x.reshape((1, *x.shape)), None, h, c, w_ih, w_hh, b_ih, b_hh, kind)
     return h, c

@@ -15,7 +15,7 @@ from weft.ops.conv import per_dimension
 from weft.ops.create import zeros
 from weft.ops.gather import tensor_scatter_elements
 from weft.ops.math import pow
-from weft.ops.pool import ADAPTIVE_MAX_POOL, _adaptive, avg_pool, check_input, max_pool
+from weft.ops.pool import ADAPTIVE_MAX_POOL, _adaptive, avg_pool, check_input, largest, max_pool
 from weft.ops.random import rand
 
 __all__ = [
@@ -187,10 +187,8 @@ def fractional_maxima(x: Any, samples: Any, *, kernel: tuple[int, ...], outputs:
         at = at * length + positions.reshape((*x.shape[:2], *shape))
     at = at.reshape((*x.shape[:2], math.prod(outputs), math.prod(kernel)))
     windows = jnp.take_along_axis(x.reshape((*x.shape[:2], 1, -1)), at, -1)
-    best = jnp.argmax(windows, -1, keepdims=True)
-    whole = (*x.shape[:2], *outputs)
-    values = jnp.take_along_axis(windows, best, -1).reshape(whole)
-    return values, jnp.take_along_axis(at, best, -1).reshape(whole)
+    values, places = largest(windows, at)
+    return values.reshape((*x.shape[:2], *outputs)), places.reshape((*x.shape[:2], *outputs))
 
 
 def _windows_of_ratio(name: str, spatial: Any, ratio: Any) -> tuple[int, ...]:

@@ -394,10 +394,9 @@ class Dirac(Initializer):
             raise ValueError(f"Dirac needs a weight of 3 to 5 dimensions, not shape {shape}")
         if shape[0] % self.groups:
             raise ValueError(f"Dirac: {shape[0]} output channels do not divide into {self.groups} groups")
-        of_groups = np.zeros((self.groups, shape[0] // self.groups, *shape[1:]), np.float32)
+        of_groups: Any = np.zeros((self.groups, shape[0] // self.groups, *shape[1:]), np.float32)
         channels = np.arange(min(of_groups.shape[1:3]))
-        centre = [size // 2 for size in shape[2:]]
-        of_groups[:, channels, channels, *centre] = 1.0
+        of_groups[:, channels, channels, *(size // 2 for size in shape[2:])] = 1.0
         return of_groups.reshape(shape)
 
 

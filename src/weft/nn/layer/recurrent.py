@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, Final
 
 from weft import dtypes
 from weft.core import Parameter, Tensor
@@ -17,6 +17,8 @@ from weft.ops.create import zeros
 from weft.ops.dropout import dropout
 from weft.ops.joining import concat, stack
 from weft.ops.recurrent import GATES, recurrent_step, recurrent_walk
+
+_WEIGHTS: Final = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 class _OfGates(Described, Cell):
@@ -40,7 +42,7 @@ class _OfGates(Described, Cell):
         self.has_bias = has_bias
 
     def _names(self) -> tuple[str, ...]:
-        return ("weight_ih", "weight_hh", "bias_ih", "bias_hh")[: 4 if self.has_bias else 2]
+        return _WEIGHTS if self.has_bias else _WEIGHTS[:2]
 
     def _draw(self, what: str, rows: int, width: int, dtype: Any, suffix: str = "") -> None:
         """Make a parameter for inputs of a width."""
@@ -48,10 +50,10 @@ class _OfGates(Described, Cell):
         values = initializer(Uniform(1 / math.sqrt(self.hidden_size)), (rows, *columns), dtype)
         setattr(self, what + suffix, Parameter(values, name=what + suffix))
 
-    def _weights(self, suffix: str = "") -> Any:
+    def _weights(self, suffix: str = "") -> tuple[Any, Any, Any, Any]:
         """The weights for the input and the state, and the biases, or None and None."""
-        found = [getattr(self, name + suffix) for name in self._names()]
-        return found if self.has_bias else [*found, None, None]
+        found: Any = tuple([getattr(self, name + suffix, None) for name in _WEIGHTS])
+        return found
 
     def _compute_by(self, nonlinearity: str) -> None:
         one_of(type(self).__name__, ("tanh", "relu"), nonlinearity=nonlinearity)

@@ -5,6 +5,8 @@ Derivatives are those of the sum of what all processes compute: a process gets t
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -50,17 +52,8 @@ def _reduced(x: Any, op: str, group: Group) -> Any:
     return (total / len(group.ranks) if op == ReduceOp.AVG else total).astype(x.dtype)
 
 
-def _all_reduce(x: Any, *, op: str, group: Group) -> Any:
-    return _reduced(x, op, group)
-
-
 def _reduce(x: Any, *, op: str, root: int, group: Group) -> Any:
     return jnp.where(lax.axis_index(AXIS) == root, _reduced(x, op, group), x)
-
-
-def _all_gather(x: Any, *, group: Group) -> Any:
-    del group
-    return lax.all_gather(x, AXIS, tiled=True)
 
 
 def _reduce_scatter(x: Any, *, op: str, group: Group) -> Any:
@@ -72,7 +65,6 @@ def _reduce_scatter(x: Any, *, op: str, group: Group) -> Any:
 
 def _gather(x: Any, *, root: int, group: Group) -> Any:
     every = lax.all_gather(x, AXIS, tiled=True)
-    del group
     return jnp.where(lax.axis_index(AXIS) == root, every, jnp.zeros_like(every))
 
 
@@ -82,13 +74,7 @@ def _scatter(x: Any, *, root: int, group: Group) -> Any:
     return parts[root * rows : (root + 1) * rows]
 
 
-def _all_to_all(x: Any, *, split: int, concat: int, group: Group) -> Any:
-    del group
-    return lax.all_to_all(x, AXIS, split, concat, tiled=True)
-
-
 def _broadcast(x: Any, *, root: int, group: Group) -> Any:
-    del group
     if jnp.iscomplexobj(x):
         return lax.complex(_from_root(x.real, root), _from_root(x.imag, root))
     return _from_root(x, root)
@@ -102,13 +88,7 @@ def _from_root(x: Any, root: int) -> Any:
 
 
 def _transfer(x: Any, *, tag: str, group: Group) -> Any:
-    del tag, group
     return jnp.where(lax.axis_index(AXIS) == 0, x, lax.ppermute(x, AXIS, [(0, 1)]))
-
-
-def _barrier(x: Any, *, group: Group) -> Any:
-    del group
-    return lax.psum(x, AXIS)
 
 
 def _all_reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, group: Group) -> tuple[Any]:
@@ -131,13 +111,8 @@ def _through(x: Tensor, out: Tensor, total: Tensor, op: str, group: Group) -> An
 def _others(x: Tensor, group: Group) -> Tensor:
     """The product of the tensors of all other processes."""
     every = apply(ALL_GATHER, (x.reshape(1, *x.shape),), (group,))
-    here = group.ranks.index(processes().rank)
-    found = None
-    for i in range(len(group.ranks)):
-        if i != here:
-            found = every[i] if found is None else found * every[i]
-    assert found is not None
-    return found
+    others = [every[i] for i, rank in enumerate(group.ranks) if rank != processes().rank]
+    return functools.reduce(operator.mul, others)
 
 
 def _reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, root: int, group: Group) -> tuple[Any]:
@@ -158,40 +133,28 @@ def _all_reduce_each_rule(*given: Any, op: str, alike: tuple[str, ...], group: G
     return (*reduced, *[None] * len(alike))
 
 
-def _all_gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, group: Group) -> tuple[Any]:
-    del x, out
-    return (apply(REDUCE_SCATTER, (dout,), (ReduceOp.SUM, group)),)
-
-
 def _reduce_scatter_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, group: Group) -> tuple[Any]:
     every = apply(ALL_GATHER, (dout,), (group,))
     whole = out if op in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PROD) else apply(ALL_GATHER, (out,), (group,))
     return (_through(x, whole, every, op, group),)
 
 
-def _gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, group: Group) -> tuple[Any]:
-    del x, out
-    return (apply(SCATTER, (dout,), (root, group)),)
+def _brought_back(by: Callable[..., tuple[Exchange, tuple[Any, ...]]]) -> Callable[..., tuple[Any]]:
+    """The rule of an exchange that only moves elements: another one, and its attributes, bring the gradient back."""
 
+    def rule(x: Tensor, out: Tensor, dout: Tensor, **attributes: Any) -> tuple[Any]:
+        back, attrs = by(**attributes)
+        return (apply(back, (dout,), attrs),)
 
-def _scatter_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, group: Group) -> tuple[Any]:
-    del x, out
-    return (apply(GATHER, (dout,), (root, group)),)
-
-
-def _all_to_all_rule(x: Tensor, out: Tensor, dout: Tensor, *, split: int, concat: int, group: Group) -> tuple[Any]:
-    del x, out
-    return (apply(ALL_TO_ALL, (dout,), (concat, split, group)),)
+    return rule
 
 
 def _broadcast_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, group: Group) -> tuple[Any]:
-    del x, out
     total = apply(ALL_REDUCE, (dout,), (ReduceOp.SUM, group))
     return (total if group.ranks[root] == processes().rank else total * 0,)
 
 
 def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, tag: str, group: Group) -> tuple[Any]:
-    del x, out
     sends = group.ranks[0] == processes().rank
     way_back = group._replace(ranks=group.ranks[::-1])
     back = apply(TRANSFER, (dout * 0 if sends else dout,), (f"gradient of {tag}", way_back))
@@ -219,15 +182,29 @@ def _exchange(
     return kind(f"{name}Across", implementation, attr_names=names, derivative=rule, multiple=multiple)
 
 
-ALL_REDUCE: Final = _exchange("AllReduce", _all_reduce, _all_reduce_rule, "op")
+ALL_REDUCE: Final = _exchange("AllReduce", _reduced, _all_reduce_rule, "op")
 #: several tensors in one exchange, and Parameters behind them, named, that must be the same in all processes
 ALL_REDUCE_EACH: Final = _exchange("AllReduceEach", _all_reduce_each, _all_reduce_each_rule, "op", ALIKE, multiple=True)
 REDUCE: Final = _exchange("Reduce", _reduce, _reduce_rule, "op", "root")
-ALL_GATHER: Final = _exchange("AllGather", _all_gather, _all_gather_rule)
-REDUCE_SCATTER: Final = _exchange("ReduceScatter", _reduce_scatter, _reduce_scatter_rule, "op")
-GATHER: Final = _exchange("CollectiveGather", _gather, _gather_rule, "root")
-SCATTER: Final = _exchange("CollectiveScatter", _scatter, _scatter_rule, "root")
-ALL_TO_ALL: Final = _exchange("AlltoAll", _all_to_all, _all_to_all_rule, "split", "concat")
+ALL_GATHER: Final = _exchange(
+    "AllGather",
+    lambda x, group: lax.all_gather(x, AXIS, tiled=True),
+    _brought_back(lambda group: (REDUCE_SCATTER, (ReduceOp.SUM, group))),
+)
+REDUCE_SCATTER: Final[Exchange] = _exchange("ReduceScatter", _reduce_scatter, _reduce_scatter_rule, "op")
+GATHER: Final[Exchange] = _exchange(
+    "CollectiveGather", _gather, _brought_back(lambda root, group: (SCATTER, (root, group))), "root"
+)
+SCATTER: Final[Exchange] = _exchange(
+    "CollectiveScatter", _scatter, _brought_back(lambda root, group: (GATHER, (root, group))), "root"
+)
+ALL_TO_ALL: Final[Exchange] = _exchange(
+    "AlltoAll",
+    lambda x, split, concat, group: lax.all_to_all(x, AXIS, split, concat, tiled=True),
+    _brought_back(lambda split, concat, group: (ALL_TO_ALL, (concat, split, group))),
+    "split",
+    "concat",
+)
 BROADCAST: Final = _exchange("Broadcast", _broadcast, _broadcast_rule, "root")
 TRANSFER: Final = _exchange("Transfer", _transfer, _transfer_rule, "tag", kind=_Transfer)
-BARRIER: Final = _exchange("Barrier", _barrier, None)
+BARRIER: Final = _exchange("Barrier", lambda x, group: lax.psum(x, AXIS), None)

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes, lazily
-from weft.core import Tensor, op, shows
+from weft.core import Tensor, described, op, shows
 from weft.ops._checks import bools, one_of, tensors
-from weft.ops._rules import floating, numbers, one_axis
+from weft.ops._rules import floating, one_axis
 from weft.ops.create import eye
-from weft.ops.gather import gather
-from weft.ops.linalg import qr, triangular_solve
-from weft.ops.matmul import matmul
-from weft.ops.select import where
+from weft.ops.linalg import qr, triangular_solve, with_room
 from weft.ops.shape import tril, triu
 from weft.ops.statistics import norm
 
@@ -29,6 +25,17 @@ __all__ = [
     "geqrf", "lstsq", "lu_unpack", "matrix_diag", "matrix_diag_part", "matrix_norm", "matrix_set_diag", "orgqr",
     "ormqr",
 ]  # fmt: skip
+
+
+#: what functions of several matrices raise
+_REFUSING: Final = described(raises="TypeError: an argument is no tensor.\nValueError: the shapes do not fit.")
+_DIAGONALS: Final = described(
+    x="tensor of shape (..., m, n).",
+    k="which diagonal, or a tensor of the lowest and the highest; those above the main one are positive.",
+    align="where shorter diagonals stand in their rows (see `matrix_set_diag`).",
+    raises="TypeError: an argument is no tensor.\n"
+    "ValueError: there are no such diagonals, the shapes do not fit, or `align` is another word.",
+)
 
 
 def _a_matrix(name: str, what: str, value: Any, least: int = 2) -> Tensor:
@@ -58,10 +65,8 @@ def geqrf(input: Any) -> Any:
 @op("HouseholderFactors", classes=(), multiple=True, no_gradient="LAPACK's reflections")
 def _geqrf(x: Any) -> Any:
     """Upper triangle and reflections of a QR decomposition, and the coefficients of the reflections."""
-    x = floating(x)
-    half = x.dtype in (jnp.float16, jnp.bfloat16)  # LAPACK has no such types
-    factors, coefficients = jnp.linalg.qr(x.astype(jnp.float32) if half else x, mode="raw")
-    return jnp.swapaxes(factors, -1, -2).astype(x.dtype), coefficients.astype(x.dtype)
+    factors, coefficients = with_room(lambda x: jnp.linalg.qr(x, mode="raw"), floating(x))
+    return jnp.swapaxes(factors, -1, -2), coefficients
 
 
 def _reflected(vectors: Any, coefficients: Any, x: Any, adjoint: bool) -> Any:
@@ -84,12 +89,12 @@ def _reflected(vectors: Any, coefficients: Any, x: Any, adjoint: bool) -> Any:
 
 @op("HouseholderProduct", classes=())
 def _orgqr(vectors: Any, coefficients: Any) -> Any:
-    """The first columns of a product of reflections."""
     rows, columns = vectors.shape[-2:]
     unit = jnp.broadcast_to(jnp.eye(rows, columns, dtype=vectors.dtype), vectors.shape)
     return _reflected(vectors, coefficients, unit, False)
 
 
+@_REFUSING
 @shows("orgqr(*geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))).abs()", "[[0.6 0.8]\n [0.8 0.6]]")
 def orgqr(input: Any, input2: Any) -> Any:
     """The first columns of a product of reflections, which `geqrf` gives.
@@ -100,10 +105,6 @@ def orgqr(input: Any, input2: Any) -> Any:
 
     Returns:
         Tensor: like `input`.
-
-    Raises:
-        TypeError: an argument is no tensor.
-        ValueError: the shapes do not fit.
     """
     x, scales = _a_matrix("orgqr", "input", input), _a_matrix("orgqr", "input2", input2, 1)
     if x.shape[-2] < x.shape[-1] or scales.shape[-1] > x.shape[-1] or scales.shape[:-1] != x.shape[:-2]:
@@ -119,6 +120,10 @@ def _ormqr(vectors: Any, coefficients: Any, x: Any, *, left: bool, transpose: bo
     return jnp.swapaxes(_reflected(vectors, coefficients, jnp.swapaxes(x, -1, -2).conj(), not transpose), -1, -2).conj()
 
 
+@shows(
+    "ormqr(*geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]])), Tensor([[3.0], [4.0]]), transpose=True).abs().round()",
+    "[[5.]\n [0.]]",
+)
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Matrices multiplied by a product Q of reflections, which `geqrf` gives.
 
@@ -135,12 +140,6 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     Raises:
         TypeError: an argument is no tensor, or no bool.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> vectors, tau = geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))
-        >>> print(ormqr(vectors, tau, Tensor([[3.0], [4.0]]), transpose=True).abs().round())
-        [[5.]
-         [0.]]
     """
     x, scales = _a_matrix("ormqr", "input", input), _a_matrix("ormqr", "tau", tau, 1)
     matrices = _a_matrix("ormqr", "other", other)
@@ -152,6 +151,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     return _ormqr(x, scales, matrices, left, transpose)
 
 
+@_REFUSING
 @shows("lstsq(Tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]]), Tensor([[2.0], [4.0], [1.0]]))", "[[1.]\n [1.]]")
 def lstsq(input: Any, A: Any) -> Any:
     """The solution of ``input @ x = A`` with the least squares, or of those that solve it the smallest one.
@@ -162,10 +162,6 @@ def lstsq(input: Any, A: Any) -> Any:
 
     Returns:
         Tensor: (n, k).
-
-    Raises:
-        TypeError: the arguments are no tensors of one type.
-        ValueError: the shapes do not fit.
     """
     x, right = _a_matrix("lstsq", "input", input), _a_matrix("lstsq", "A", A, 1)
     if x.dtype is not right.dtype or not x.dtype.is_floating:
@@ -176,12 +172,9 @@ def lstsq(input: Any, A: Any) -> Any:
     if kind is dtypes.float16:
         x, right = x.astype(dtypes.float32), right.astype(dtypes.float32)
     right = right if right.ndim == 2 else right.expand_dims(-1)
-    if x.shape[0] >= x.shape[1]:
-        q, r = qr(x)
-        found = triangular_solve(r, matmul(q.T, right))
-    else:
-        q, r = qr(x.T)
-        found = matmul(q, triangular_solve(r, right, transposed=True))
+    tall = x.shape[0] >= x.shape[1]
+    q, r = qr(x if tall else x.T)
+    found = triangular_solve(r, q.T @ right) if tall else q @ triangular_solve(r, right, transposed=True)
     return found.astype(kind)
 
 
@@ -191,6 +184,7 @@ def rows_of_pivots(pivots: Any, *, rows: int) -> Any:
     return jax.lax.linalg.lu_pivots_to_permutation(pivots.astype(jnp.int32) - 1, rows)
 
 
+@_REFUSING
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """The factors of an LU decomposition as matrices: ``P @ L @ U`` is what was decomposed.
 
@@ -203,12 +197,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     Returns:
         tuple[Tensor, Tensor, Tensor]: P, L and U.
 
-    Raises:
-        TypeError: the first arguments are no tensors.
-        ValueError: the shapes do not fit.
-
     Example:
-        >>> import numpy as np
         >>> p, l, u = lu_unpack(Tensor([[4.0, 2.0], [0.5, 3.0]]), Tensor(np.array([2, 2], np.int32)))
         >>> print(p @ l @ u)
         [[2. 4.]
@@ -261,9 +250,7 @@ def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool =
     return norm(matrices, ord, axes, keepdims, dtype=dtype)
 
 
-_ALIGNED: Final = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
-
-
+@_DIAGONALS
 def matrix_diag(
     x: Any, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1, padding_value: Any = 0, align: str = "RIGHT_LEFT"
 ) -> Any:
@@ -272,18 +259,12 @@ def matrix_diag(
     Args:
         x: the elements of one diagonal, (..., length), or of several ones from the highest down,
             (..., number, length of the longest).
-        k: which diagonal, or a tensor of the lowest and the highest; those above the main one are positive.
         num_rows: how many rows; -1 for as many as the diagonals need.
         num_cols: how many columns; -1 likewise.
         padding_value: the number elsewhere.
-        align: where shorter diagonals stand in their rows (see `matrix_set_diag`).
 
     Returns:
         Tensor: of shape (..., rows, columns).
-
-    Raises:
-        TypeError: `x` is no tensor.
-        ValueError: the sizes do not fit, or `align` is another word.
 
     Example:
         >>> print(matrix_diag(Tensor([1, 2])))
@@ -298,21 +279,15 @@ def matrix_diag(
     return segments.MatrixDiagV3(align)(given, k, num_rows, num_cols, padding_value)
 
 
+@_DIAGONALS
 def matrix_diag_part(x: Any, k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT") -> Any:
     """The diagonals of matrices, as a table if they are several.
 
     Args:
-        x: tensor of shape (..., m, n).
-        k: which diagonal, or a tensor of the lowest and the highest; those above the main one are positive.
         padding_value: the number that fills up shorter diagonals.
-        align: where shorter diagonals stand in their rows (see `matrix_set_diag`).
 
     Returns:
         Tensor: one diagonal, (..., length), or several ones from the highest down, (..., number, longest).
-
-    Raises:
-        TypeError: `x` is no tensor.
-        ValueError: there are no such diagonals, or `align` is another word.
 
     Example:
         >>> print(matrix_diag_part(Tensor([[1, 2], [3, 4]])))
@@ -327,43 +302,21 @@ def matrix_diag_part(x: Any, k: Any = 0, padding_value: Any = 0, align: str = "R
     return segments.MatrixDiagPartV3(align)(given, k, padding_value)
 
 
+@_DIAGONALS
 @shows("matrix_set_diag(Tensor([[1, 2], [3, 4]]), Tensor([8, 9]))", "[[8 2]\n [3 9]]")
 def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT") -> Any:
     """Matrices with other diagonals.
 
     Args:
-        x: tensor of shape (..., m, n).
         diagonal: the elements of one diagonal, (..., length), or of several ones from the highest down,
             (..., number, length of the longest).
-        k: which diagonal, or a tensor of the lowest and the highest; those above the main one are positive.
         align: where shorter diagonals stand in their rows, those above the main one and those below it:
             ``"RIGHT_LEFT"``, ``"LEFT_RIGHT"``, ``"LEFT_LEFT"`` or ``"RIGHT_RIGHT"``.
 
     Returns:
         Tensor: like `x`.
-
-    Raises:
-        TypeError: an argument is no tensor.
-        ValueError: the shapes do not fit, or `align` is another word.
     """
     matrices, given = _a_matrix("matrix_set_diag", "x", x), _a_matrix("matrix_set_diag", "diagonal", diagonal, 1)
-    one_of("matrix_set_diag", _ALIGNED, align=align)
-    bounds = numbers(k)
-    low, high = bounds[0], bounds[-1]
-    rows, columns = matrices.shape[-2:]
-    if len(bounds) > 2 or not -rows < low <= high < columns:
-        raise ValueError(f"matrix_set_diag: matrices of shape {matrices.shape} have no diagonals {bounds}")
-    longest = min(rows + min(high, 0), columns - max(low, 0))
-    wanted = (*matrices.shape[:-2], *((high - low + 1,) if high > low else ()), longest)
-    if given.shape != wanted and given.shape != (*matrices.shape[:-2], high - low + 1, longest):
-        raise ValueError(f"matrix_set_diag: the diagonals must have the shape {wanted}, not {given.shape}")
-    at = np.arange(columns) - np.arange(rows)[:, None]  # the diagonal of each element
-    first = np.minimum(np.arange(rows)[:, None], np.arange(columns))  # and its place there
-    length = np.minimum(rows + np.minimum(at, 0), columns - np.maximum(at, 0))
-    above, below = align.split("_")
-    to_right = np.where(at >= 0, above == "RIGHT", below == "RIGHT")
-    place = first + np.where(to_right, longest - length, 0)
-    inside = (at >= low) & (at <= high)
-    flat = np.where(inside, (high - at) * longest + place, 0)
-    found = gather(given.reshape((*matrices.shape[:-2], -1)).astype(matrices.dtype), Tensor(flat), -1)
-    return where(Tensor(inside), found, matrices)
+    if given.ndim == matrices.ndim and given.shape[-2] == 1:  # one diagonal as a table
+        given = given.squeeze(-2)
+    return segments.MatrixSetDiagV3(align)(matrices, given.astype(matrices.dtype), k)

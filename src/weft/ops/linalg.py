@@ -37,7 +37,7 @@ def _need_square(name: str, x: Any) -> Any:
     return floating(x)
 
 
-def _with_room(compute: Any, *arrays: Any) -> Any:
+def with_room(compute: Any, *arrays: Any) -> Any:
     """What LAPACK computes, which has no types of 16 bits: those in float32, the results in the type of the first."""
     kind = arrays[0].dtype
     if kind.itemsize > 2:
@@ -75,7 +75,7 @@ def det(input: Any) -> Any:
 @shows("*slogdet(Tensor([[1.0, 0.0], [0.0, 1.0]]))", "1.0 0.0")
 def slogdet(input: Any) -> Any:
     """Sign and logarithm of the absolute determinant of square matrices."""
-    return _with_room(jnp.linalg.slogdet, _need_square("slogdet", input))
+    return with_room(jnp.linalg.slogdet, _need_square("slogdet", input))
 
 
 @shows("logdet(Tensor([[1.0, 0.0], [0.0, 1.0]]))", "0.0")
@@ -88,7 +88,7 @@ def logdet(input: Any) -> Any:
 @shows("cholesky(Tensor([[4.0, 0.0], [0.0, 9.0]]))", "[[2. 0.]\n [0. 3.]]")
 def cholesky(input_x: Any, *, upper: bool = False) -> Any:
     """Cholesky factor of symmetric positive-definite matrices."""
-    lower = _with_room(jnp.linalg.cholesky, _need_square("cholesky", input_x))
+    lower = with_room(jnp.linalg.cholesky, _need_square("cholesky", input_x))
     return jnp.swapaxes(lower, -1, -2).conj() if upper else lower
 
 
@@ -121,7 +121,7 @@ def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
     """
     matrix = _need_square("matrix_solve", matrix)
     matrix, rhs = promoted(jnp.swapaxes(matrix, -1, -2).conj() if adjoint else matrix, floating(rhs))
-    return _with_room(jnp.linalg.solve, matrix, rhs)
+    return with_room(jnp.linalg.solve, matrix, rhs)
 
 
 @shows("solve(Tensor([[2.0]]), Tensor([4.0]))", "[2.]")
@@ -141,14 +141,9 @@ def triangular_solve(
     return linalg.solve_triangular(a, b, trans=1 if transposed else 0, lower=lower, unit_diagonal=unit_diagonal)
 
 
+@shows("lu_solve(Tensor([[4.0]]), Tensor([[2.0]]), Tensor(np.array([1], np.int32)))", "[[2.]]")
 def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
-    """Solve ``A x = b`` given the LU factorisation of A.
-
-    Example:
-        >>> import numpy as np
-        >>> print(lu_solve(Tensor([[4.0]]), Tensor([[2.0]]), Tensor(np.array([1], np.int32))))
-        [[2.]]
-    """
+    """Solve ``A x = b`` given the LU factorisation of A."""
     return _lu_solve(LU_data, LU_pivots, b)
 
 
@@ -162,7 +157,7 @@ def _lu_solve(lu: Any, pivots: Any, b: Any) -> Any:
 @shows("lu_factors(Tensor([[4.0, 2.0], [2.0, 4.0]]))[0]", "[[4.  2. ]\n [0.5 3. ]]")
 def lu_factors(a: Any) -> Any:
     """The factors L and U of matrices in one, with which row each was exchanged, and where the rows went."""
-    return _with_room(lambda x: tuple(lax.linalg.lu(x)), floating(a))
+    return with_room(lambda x: tuple(lax.linalg.lu(x)), floating(a))
 
 
 @op("Svd", classes=(), multiple=True)
@@ -198,7 +193,7 @@ def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any
 def qr(input: Any, *, mode: str = "reduced") -> Any:
     """QR decomposition of matrices."""
     one_of("qr", ("reduced", "complete"), mode=mode)
-    return _with_room(lambda x: jnp.linalg.qr(x, mode=mode), floating(input))
+    return with_room(lambda x: jnp.linalg.qr(x, mode=mode), floating(input))
 
 
 @op("Eigh", classes=(), multiple=True)
@@ -236,7 +231,7 @@ def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False)
     del hermitian
     x = floating(x)
     if atol is None:
-        return _with_room(lambda rows: jnp.linalg.pinv(rows, rtol=rtol), x)
+        return with_room(lambda rows: jnp.linalg.pinv(rows, rtol=rtol), x)
     u, sizes, vt = jnp.linalg.svd(x, full_matrices=False)
     least = jnp.maximum(atol, (rtol or 0.0) * sizes[..., :1])
     inverse = jnp.where(sizes > least, 1 / jnp.where(sizes > least, sizes, 1), 0).astype(x.dtype)
@@ -247,16 +242,9 @@ def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False)
 @shows("matrix_power(Tensor([[2.0]]), 3)", "[[8.]]")
 def matrix_power(input: Any, *, n: int) -> Any:
     """Integer power of square matrices."""
-    kind, input = input.dtype, _need_square("matrix_power", input)
-    if n < 0 or not jnp.issubdtype(kind, jnp.integer):
-        return jnp.linalg.matrix_power(input, n)
-    input = input.astype(kind)
-    power, square = jnp.broadcast_to(jnp.eye(input.shape[-1], dtype=input.dtype), input.shape), input
-    while n:
-        if n & 1:
-            power = jnp.matmul(power, square)
-        square, n = jnp.matmul(square, square), n >> 1
-    return power
+    of_floats = _need_square("matrix_power", input)
+    stays = n >= 0 and jnp.issubdtype(input.dtype, jnp.integer)
+    return jnp.linalg.matrix_power(input if stays else of_floats, n)
 
 
 @op("MatrixExp")
@@ -281,7 +269,6 @@ def cond(A: Any, p: Any = None) -> Any:
 
 @op("ConditionNumber", classes=())
 def _cond(A: Any, *, p: Any) -> Any:
-    """Condition number of matrices."""
     return jnp.linalg.cond(floating(A), p)
 
 

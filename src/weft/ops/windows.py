@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from weft import dtypes
-from weft.core import Primitive, Tensor, apply, as_operator, check_bounds, op, operator_class
+from weft.core import Primitive, Tensor, apply, as_operator, check_bounds, described, op, operator_class
 from weft.ops import pool
 from weft.ops._assigning import assigned
-from weft.ops._checks import tuples
+from weft.ops._checks import need_shape, one_of, only, tuples
 from weft.ops._rules import numbers
+from weft.ops.images import window_slices
 from weft.ops.random import rand
 from weft.ops.unpooling import fractional_maxima
+
+_DESCRIBED: Final = described(
+    ksize="size of a window.",
+    kernel_size="size of a window.",
+    strides="distance of windows.",
+    pads="border that never wins.",
+    dilation="distance of the elements of a window.",
+    ceil_mode="whether windows may reach over the border.",
+    argmax_type="element type of the positions.",
+    output_shape="number of windows.",
+)
 
 
 def _spread(name: str, what: str, value: Any, rank: int) -> tuple[int, ...]:
@@ -30,6 +43,7 @@ def _spread(name: str, what: str, value: Any, rank: int) -> tuple[int, ...]:
 
 
 @as_operator
+@_DESCRIBED
 def MaxPoolWithArgmaxV2(
     x: Tensor,
     *,
@@ -43,12 +57,7 @@ def MaxPoolWithArgmaxV2(
     """Maxima of windows over the last two dimensions, and their flat positions.
 
     Args:
-        kernel_size: size of a window.
         strides: distance of windows; None is the size.
-        pads: border that never wins.
-        dilation: distance of the elements of a window.
-        ceil_mode: whether windows may reach over the border.
-        argmax_type: element type of the positions.
     """
     if isinstance(strides, int) and not isinstance(strides, bool) and strides < 1:
         raise ValueError(f"MaxPoolWithArgmaxV2: strides must be positive, not {strides}")
@@ -57,6 +66,7 @@ def MaxPoolWithArgmaxV2(
 
 
 @as_operator
+@_DESCRIBED
 def MaxPool3DWithArgmax(
     x: Tensor, *, ksize: Any, strides: Any, pads: Any, dilation: Any = (1, 1, 1), ceil_mode: bool = False,
     data_format: str = "NCDHW", argmax_type: Any = dtypes.int64,
@@ -64,15 +74,9 @@ def MaxPool3DWithArgmax(
     """Maxima of windows over the last three dimensions, and their flat positions.
 
     Args:
-        ksize: size of a window.
-        strides: distance of windows.
-        pads: border that never wins.
-        dilation: distance of the elements of a window.
-        ceil_mode: whether windows may reach over the border.
         data_format: ``"NCDHW"``.
-        argmax_type: element type of the positions.
     """
-    _channels_first("MaxPool3DWithArgmax", data_format, "NCDHW")
+    only("MaxPool3DWithArgmax", "NCDHW", data_format=data_format)
     found, places = pool.max_pool3d(x, ksize, strides, pads, dilation, ceil_mode, True)
     return found, places.astype(_positions_type("MaxPool3DWithArgmax", argmax_type))
 
@@ -83,9 +87,11 @@ def _positions_type(name: str, given: Any) -> Any:
     return given
 
 
-def _channels_first(name: str, given: Any, wanted: str) -> None:
-    if given != wanted:
-        raise ValueError(f"{name}: data_format must be {wanted!r}, not {given!r}")
+def _spatial(name: str, x: Tensor, rank: int) -> tuple[int, ...]:
+    """The sizes of the last dimensions of examples, or of a single one."""
+    if x.ndim not in (rank + 1, rank + 2):
+        raise ValueError(f"{name} takes {rank + 1} or {rank + 2} dimensions, not shape {x.shape}")
+    return x.shape[x.ndim - rank :]
 
 
 # -- the inverse of pooling --------------------------------------------------------------------------------------------
@@ -106,30 +112,6 @@ def _unpooled(x: Any, argmax: Any, *, size: tuple[int, ...]) -> Any:
     return made.reshape(*lead, *size)
 
 
-def _max_unpool(
-    name: str, rank: int, x: Tensor, argmax: Tensor, ksize: Any, strides: Any, pads: Any, output_shape: Any
-) -> Tensor:
-    if x.ndim not in (rank + 1, rank + 2):
-        raise ValueError(f"{name} takes {rank + 1} or {rank + 2} dimensions, not shape {x.shape}")
-    if x.shape != argmax.shape:
-        raise ValueError(f"{name}: positions of shape {argmax.shape} do not fit maxima of shape {x.shape}")
-    kernel, border = _spread(name, "ksize", ksize, rank), _spread(name, "pads", pads, rank)
-    steps = kernel if strides in (0, (0,) * rank) else _spread(name, "strides", strides, rank)
-    if min(kernel) < 1 or min(steps) < 1 or min(border) < 0:
-        raise ValueError(f"{name}: ksize and strides must be positive and pads not negative")
-    spatial = x.shape[x.ndim - rank :]
-    size = tuple(
-        (length - 1) * step - 2 * edge + window
-        for length, step, edge, window in zip(spatial, steps, border, kernel, strict=True)
-    )
-    if output_shape:
-        tuples(name, output_shape=output_shape)
-        if len(output_shape) != x.ndim or output_shape[: x.ndim - rank] != x.shape[: x.ndim - rank]:
-            raise ValueError(f"{name}: output_shape {output_shape} does not fit maxima of shape {x.shape}")
-        size = output_shape[x.ndim - rank :]
-    return _unpooled(x, argmax, size=size)
-
-
 def _unpooling(rank: int, dimensions: str, layout: str) -> Any:
     """The operator class of a number of dimensions."""
     name = f"MaxUnpool{rank}D"
@@ -137,8 +119,24 @@ def _unpooling(rank: int, dimensions: str, layout: str) -> Any:
     def unpool(
         x: Tensor, argmax: Tensor, *, ksize: Any, strides: Any, pads: Any, output_shape: Any, data_format: str
     ) -> Tensor:
-        _channels_first(name, data_format, layout)
-        return _max_unpool(name, rank, x, argmax, ksize, strides, pads, output_shape)
+        only(name, layout, data_format=data_format)
+        spatial, lead = _spatial(name, x, rank), x.shape[: x.ndim - rank]
+        if x.shape != argmax.shape:
+            raise ValueError(f"{name}: positions of shape {argmax.shape} do not fit maxima of shape {x.shape}")
+        kernel, border = _spread(name, "ksize", ksize, rank), _spread(name, "pads", pads, rank)
+        steps = kernel if strides in (0, (0,) * rank) else _spread(name, "strides", strides, rank)
+        if min(kernel) < 1 or min(steps) < 1 or min(border) < 0:
+            raise ValueError(f"{name}: ksize and strides must be positive and pads not negative")
+        size = tuple(
+            (length - 1) * step - 2 * edge + window
+            for length, step, edge, window in zip(spatial, steps, border, kernel, strict=True)
+        )
+        if output_shape:
+            tuples(name, output_shape=output_shape)
+            if len(output_shape) != x.ndim or output_shape[: x.ndim - rank] != lead:
+                raise ValueError(f"{name}: output_shape {output_shape} does not fit maxima of shape {x.shape}")
+            size = output_shape[x.ndim - rank :]
+        return _unpooled(x, argmax, size=size)
 
     unpool.__doc__ = f"""Zeros with maxima at the places that they were taken from, over {dimensions} dimensions.
 
@@ -191,10 +189,8 @@ def AdaptiveAvgPool3D(x: Tensor, *, output_size: Any) -> Tensor:
 
 
 def _fractional(name: str, rank: int, x: Tensor, random: Tensor, ksize: Any, output_shape: Any) -> Any:
-    if x.ndim not in (rank + 1, rank + 2):
-        raise ValueError(f"{name} takes {rank + 1} or {rank + 2} dimensions, not shape {x.shape}")
+    spatial = _spatial(name, x, rank)
     kernel, outputs = _spread(name, "ksize", ksize, rank), _spread(name, "output_shape", output_shape, rank)
-    spatial = x.shape[x.ndim - rank :]
     if min(kernel) < 1 or min(outputs) < 1:
         raise ValueError(f"{name}: ksize and output_shape must be positive")
     if any(count + window - 1 > size for count, window, size in zip(outputs, kernel, spatial, strict=True)):
@@ -208,32 +204,30 @@ def _fractional(name: str, rank: int, x: Tensor, random: Tensor, ksize: Any, out
 
 
 @as_operator
+@_DESCRIBED
 def FractionalMaxPoolWithFixedKsize(
     input_x: Tensor, random_samples: Tensor, *, ksize: Any, output_shape: Any, data_format: str = "NCHW"
 ) -> Any:
     """Maxima of windows at random distances over two dimensions, and their flat positions.
 
     Args:
-        ksize: size of a window.
-        output_shape: number of windows.
         data_format: ``"NCHW"``.
     """
-    _channels_first("FractionalMaxPoolWithFixedKsize", data_format, "NCHW")
+    only("FractionalMaxPoolWithFixedKsize", "NCHW", data_format=data_format)
     return _fractional("FractionalMaxPoolWithFixedKsize", 2, input_x, random_samples, ksize, output_shape)
 
 
 @as_operator
+@_DESCRIBED
 def FractionalMaxPool3DWithFixedKsize(
     x: Tensor, random_samples: Tensor, *, ksize: Any, output_shape: Any, data_format: str = "NCDHW"
 ) -> Any:
     """Maxima of windows at random distances over three dimensions, and their flat positions.
 
     Args:
-        ksize: size of a window.
-        output_shape: number of windows.
         data_format: ``"NCDHW"``.
     """
-    _channels_first("FractionalMaxPool3DWithFixedKsize", data_format, "NCDHW")
+    only("FractionalMaxPool3DWithFixedKsize", "NCDHW", data_format=data_format)
     return _fractional("FractionalMaxPool3DWithFixedKsize", 3, x, random_samples, ksize, output_shape)
 
 
@@ -258,15 +252,11 @@ def _boundaries(u: Any, size: int, outputs: int, pseudo: bool) -> Any:
 
 def _cells(x: Any, random: Any, *, outputs: tuple[int, int], pseudo: bool, overlapping: bool, mean: bool) -> Any:
     """Maxima or means of cells of images (N, H, W, C), and the boundaries of rows and columns."""
-    edges = [
-        _boundaries(random[i], size, count, pseudo)
-        for i, (size, count) in enumerate(zip(x.shape[1:3], outputs, strict=False))
-    ]
-    masks = []
-    for size, edge in zip(x.shape[1:3], edges, strict=True):
-        places = jnp.arange(size)
-        high = edge[1:, None] + (1 if overlapping else 0)
-        masks.append((places >= edge[:-1, None]) & (places < high))
+    edges, masks = [], []
+    for u, size, count in zip(random, x.shape[1:3], outputs, strict=True):
+        edge, places = _boundaries(u, size, count, pseudo), jnp.arange(size)
+        edges.append(edge)
+        masks.append((places >= edge[:-1, None]) & (places < edge[1:, None] + overlapping))
     inside = masks[0][:, None, :, None] & masks[1][None, :, None, :]
     if mean:
         total = jnp.einsum("nhwc,ijhw->nijc", x, inside.astype(x.dtype))
@@ -283,32 +273,6 @@ def _cells(x: Any, random: Any, *, outputs: tuple[int, int], pseudo: bool, overl
 _CELLS = Primitive("FractionalCells", _cells, attr_names=("outputs", "pseudo", "overlapping", "mean"), multiple=True)
 
 
-def _cell_pool(
-    name: str,
-    x: Tensor,
-    pooling_ratio: Any,
-    pseudo: bool,
-    overlapping: bool,
-    deterministic: bool,
-    seed: int,
-    mean: bool,
-) -> Any:  # fmt: skip
-    if not isinstance(pooling_ratio, list):
-        raise TypeError(f"{name}: pooling_ratio must be a list, not {type(pooling_ratio).__name__}")
-    if x.ndim != 4 or len(pooling_ratio) != 4 or pooling_ratio[0] != 1.0 or pooling_ratio[3] != 1.0:
-        raise ValueError(f"{name} takes images (N, H, W, C) and ratios [1.0, rows, columns, 1.0], got {pooling_ratio}")
-    if any(ratio < 1 for ratio in pooling_ratio):
-        raise ValueError(f"{name}: ratios must be at least 1, not {pooling_ratio}")
-    outputs = tuple(int(size / ratio) for size, ratio in zip(x.shape[1:3], pooling_ratio[1:3], strict=True))
-    if min(outputs) < 1:
-        raise ValueError(f"{name}: nothing is left of {x.shape[1:3]} by {pooling_ratio}")
-    if deterministic:
-        random = Tensor(np.random.default_rng(seed).random(2, np.float32))
-    else:
-        random = rand(2, seed=seed or None)
-    return apply(_CELLS, (x, random), (outputs, bool(pseudo), bool(overlapping), mean))
-
-
 def _fractional_cells(name: str, what: str, mean: bool) -> Any:
     """The operator class of what is taken of cells."""
 
@@ -322,8 +286,19 @@ def _fractional_cells(name: str, what: str, mean: bool) -> Any:
         seed: int,
         seed2: int,
     ) -> Any:
-        given = (pooling_ratio, pseudo_random, overlapping, deterministic, seed + seed2)
-        return _cell_pool(name, x, *given, mean=mean)
+        if not isinstance(pooling_ratio, list):
+            raise TypeError(f"{name}: pooling_ratio must be a list, not {type(pooling_ratio).__name__}")
+        need_shape(name, "(N, H, W, C)", x)
+        if len(pooling_ratio) != 4 or pooling_ratio[0] != 1.0 or pooling_ratio[3] != 1.0 or min(pooling_ratio) < 1:
+            raise ValueError(f"{name}: ratios are [1.0, rows, columns, 1.0], at least 1, not {pooling_ratio}")
+        outputs = tuple(int(size / ratio) for size, ratio in zip(x.shape[1:3], pooling_ratio[1:3], strict=True))
+        if min(outputs) < 1:
+            raise ValueError(f"{name}: nothing is left of {x.shape[1:3]} by {pooling_ratio}")
+        if deterministic:
+            random = Tensor(np.random.default_rng(seed + seed2).random(2, np.float32))
+        else:
+            random = rand(2, seed=seed + seed2 or None)
+        return apply(_CELLS, (x, random), (outputs, bool(pseudo_random), bool(overlapping), mean))
 
     pool_cells.__doc__ = f"""{what} of cells of images (N, H, W, C) whose boundaries are random, and the boundaries.
 
@@ -344,26 +319,20 @@ def _fractional_cells(name: str, what: str, mean: bool) -> Any:
 
 @op("GreyDilation", classes=())
 def _dilated(x: Any, filter: Any, *, stride: Any, dilation: Any, pads: Any) -> Any:
-    """The maxima over windows of images (N, C, H, W) of what is there and in a filter (C, KH, KW), added."""
     padded = jnp.pad(x, ((0, 0), (0, 0), *pads), constant_values=float(np.finfo(x.dtype).min))
-    rows = (padded.shape[2] - dilation[0] * (filter.shape[1] - 1) - 1) // stride[0] + 1
-    columns = (padded.shape[3] - dilation[1] * (filter.shape[2] - 1) - 1) // stride[1] + 1
-    parts = [
-        padded[
-            :,
-            :,
-            i * dilation[0] : i * dilation[0] + (rows - 1) * stride[0] + 1 : stride[0],
-            j * dilation[1] : j * dilation[1] + (columns - 1) * stride[1] + 1 : stride[1],
-        ]
-        + filter[:, i, j][:, None, None]
-        for i in range(filter.shape[1])
-        for j in range(filter.shape[2])
+    kernel = filter.shape[1:]
+    counts = [
+        (size - hole * (window - 1) - 1) // step + 1
+        for size, window, step, hole in zip(padded.shape[2:], kernel, stride, dilation, strict=True)
     ]
-    every = jnp.stack(parts)
+    places = window_slices(counts, kernel, dilation, stride)
+    weights = filter.reshape(filter.shape[0], -1, 1, 1)
+    every = jnp.stack([padded[:, :, rows, columns] + weights[:, i] for i, (rows, columns) in enumerate(places)])
     return jnp.take_along_axis(every, jnp.argmax(every, axis=0)[None], axis=0)[0]
 
 
 @as_operator
+@_DESCRIBED
 def Dilation2D(
     x: Tensor, filter: Tensor, *, stride: Any, dilation: Any, pad_mode: str = "SAME", data_format: str = "NCHW"
 ) -> Tensor:
@@ -371,23 +340,19 @@ def Dilation2D(
 
     Args:
         stride: distance of windows.
-        dilation: distance of the elements of a window.
         pad_mode: ``"SAME"`` or ``"VALID"``.
         data_format: ``"NCHW"``.
     """
-    _channels_first("Dilation2D", data_format, "NCHW")
+    only("Dilation2D", "NCHW", data_format=data_format)
     steps, holes = _spread("Dilation2D", "stride", stride, 2), _spread("Dilation2D", "dilation", dilation, 2)
-    if pad_mode.upper() not in ("SAME", "VALID"):
-        raise ValueError(f"Dilation2D: pad_mode must be 'SAME' or 'VALID', not {pad_mode!r}")
+    one_of("Dilation2D", ("SAME", "VALID"), pad_mode=pad_mode.upper())
     if x.ndim != 4 or filter.ndim != 3 or filter.shape[0] != x.shape[1]:
         raise ValueError(f"Dilation2D: a filter of shape {filter.shape} does not fit images of shape {x.shape}")
     if x.dtype != filter.dtype:
         raise TypeError(f"Dilation2D: images of {x.dtype} and a filter of {filter.dtype}")
-    pads = []
-    for size, window, step, hole in zip(x.shape[2:], filter.shape[1:], steps, holes, strict=True):
-        needed = max((-(-size // step) - 1) * step + hole * (window - 1) + 1 - size, 0)
-        pads.append((needed // 2, needed - needed // 2) if pad_mode.upper() == "SAME" else (0, 0))
-    return _dilated(x, filter, stride=steps, dilation=holes, pads=tuple(pads))
+    spans = [hole * (window - 1) + 1 for window, hole in zip(filter.shape[1:], holes, strict=True)]
+    pads = lax.padtype_to_pads(x.shape[2:], spans, steps, pad_mode.upper())
+    return _dilated(x, filter, stride=steps, dilation=holes, pads=pads)
 
 
 MaxUnpool2D, MaxUnpool3D = _unpooling(2, "two", "NCHW"), _unpooling(3, "three", "NCDHW")

@@ -57,7 +57,7 @@ def pad(
         raise TypeError(f"pad: padding must be a tuple of ints, not {type(padding).__name__}")
     one_of("pad", _MODES, mode=mode)
     if flat and isinstance(flat[0], tuple):
-        pads = [tuple(pair) for pair in flat]
+        pads = list(flat)
         if len(pads) != input_x.ndim or any(len(pair) != 2 for pair in pads):
             raise ValueError(f"pad: {padding!r} does not hold a pair for each of {input_x.ndim} dimensions")
     else:
@@ -154,13 +154,15 @@ def _taps(size: int, out: int, mode: str, align: str, scale: float) -> list[tupl
         part = at - low
         return [(low, 1 - part), (np.minimum(low + 1, size - 1), part)]
     low = np.floor(at).astype(np.int64)
-    taps = []
-    for offset in (-1, 0, 1, 2):
-        far = np.abs(at - (low + offset))
-        near = (1.25 * far - 2.25) * far * far + 1
-        rest = ((-0.75 * far + 3.75) * far - 6) * far + 3
-        taps.append((np.clip(low + offset, 0, size - 1), np.where(far <= 1, near, rest)))
-    return taps
+    taps = [low + offset for offset in (-1, 0, 1, 2)]
+    return [(np.clip(tap, 0, size - 1), cubic(np.abs(at - tap), -0.75)) for tap in taps]
+
+
+def cubic(distance: Any, a: float, where: Any = np.where) -> Any:
+    """The weights of cubic interpolation at distances below 2, by the slope at a distance of 1."""
+    near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return where(distance <= 1, near, where(distance < 2, far, 0))
 
 
 @op("ResizeImage", classes=())
@@ -179,7 +181,14 @@ def _resize(x: Any, *, size: tuple[int, ...], mode: str, align: str, scales: tup
     return x
 
 
-_RANK = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "area": None}
+def _each_of(given: Any, rank: int) -> tuple[Any, ...]:
+    """A number for each dimension."""
+    frozen = freeze(given)
+    return frozen if isinstance(frozen, tuple) else (frozen,) * rank
+
+
+#: the spatial dimensions of each mode, None for any number of them
+_RANK = {"bicubic": 2, "bilinear": 2, "linear": 1, "nearest": None, "nearest-exact": None, "trilinear": 3}
 
 
 @shows("interpolate(Tensor([[[1.0, 2.0]]]), scale_factor=2.0)", "[[[1. 1. 2. 2.]]]")
@@ -205,8 +214,7 @@ def interpolate(
         ValueError: the mode does not fit the dimensions, or not exactly one of `size` and `scale_factor` is given.
     """
     rank = input.ndim - 2
-    if mode not in _RANK or mode == "area":
-        raise ValueError(f"interpolate: mode must be one of {', '.join(sorted(set(_RANK) - {'area'}))}, not {mode!r}")
+    one_of("interpolate", _RANK, mode=mode)
     if not 1 <= rank <= 3 or _RANK[mode] not in (None, rank):
         raise ValueError(f"interpolate: mode {mode!r} does not fit an input of shape {input.shape}")
     if (size is None) == (scale_factor is None):
@@ -215,14 +223,11 @@ def interpolate(
         raise ValueError("interpolate: align_corners has no meaning for nearest")
     scales: tuple[float, ...] = ()
     if size is None:
-        factors = freeze(scale_factor)
-        scales = tuple(float(f) for f in (factors if isinstance(factors, tuple) else (factors,) * rank))
+        scales = tuple(map(float, _each_of(scale_factor, rank)))
         sizes = tuple(int(n * f) for n, f in zip(input.shape[2:], scales, strict=True))
-        if recompute_scale_factor:
-            scales = ()
+        scales = () if recompute_scale_factor else scales
     else:
-        frozen = freeze(size)
-        sizes = tuple(frozen) if isinstance(frozen, tuple) else (frozen,) * rank
+        sizes = _each_of(size, rank)
     if len(sizes) != rank or min(sizes) < 1:
         raise ValueError(f"interpolate: {sizes} is no size for an input of shape {input.shape}")
     if mode.startswith("nearest"):
@@ -257,13 +262,9 @@ def resize_linear_1d(x: Tensor, size: Any, coordinate_transformation_mode: str =
     Raises:
         ValueError: there is no such mode.
     """
-    if coordinate_transformation_mode not in ("align_corners", "half_pixel"):
-        raise ValueError(
-            "resize_linear_1d: coordinate_transformation_mode must be 'align_corners' or 'half_pixel', not "
-            f"{coordinate_transformation_mode!r}"
-        )
-    frozen = freeze(size)
-    sizes = tuple(frozen) if isinstance(frozen, tuple) else (frozen,)
+    modes = ("align_corners", "half_pixel")
+    one_of("resize_linear_1d", modes, coordinate_transformation_mode=coordinate_transformation_mode)
+    sizes = _each_of(size, 1)
     corners = coordinate_transformation_mode == "align_corners" or sizes == (1,)
     return _resize(x, sizes, "linear", "corners" if corners else "half")
 

@@ -15,7 +15,7 @@ from weft.ops._checks import bools, need_shape, one_of
 from weft.ops._rules import numbers
 from weft.ops.images import grid_sample
 from weft.ops.matmul import matmul
-from weft.ops.padding import interpolate
+from weft.ops.padding import cubic, interpolate
 from weft.ops.shape import swapaxes, transpose
 from weft.ops.space import affine_points
 
@@ -57,12 +57,6 @@ def _area_weights(length: int, wanted: int, align_corners: bool) -> Any:
     return shares[:, :length]
 
 
-def _cubic(distance: Any, a: float) -> Any:
-    near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
-    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
-
-
 def _cubic_weights(length: int, wanted: int, align_corners: bool, half_pixel_centers: bool) -> Any:
     scale = _scale(length, wanted, align_corners)
     at = (np.arange(wanted) + 0.5) * scale - 0.5 if half_pixel_centers else np.arange(wanted) * scale
@@ -71,7 +65,7 @@ def _cubic_weights(length: int, wanted: int, align_corners: bool, half_pixel_cen
     found = np.zeros((wanted, length))
     for tap in range(4):
         place = first + tap
-        share = _cubic(np.abs(first + 1 + offset - place), -0.5 if half_pixel_centers else -0.75)
+        share = cubic(np.abs(first + 1 + offset - place), -0.5 if half_pixel_centers else -0.75)
         if half_pixel_centers:
             share = np.where((place >= 0) & (place < length), share, 0)
         np.add.at(found, (np.arange(wanted), np.clip(place, 0, length - 1)), share)
@@ -156,27 +150,22 @@ def _lanczos(radius: int) -> Any:
     return kernel
 
 
-def _keys(x: Any) -> Any:
-    near, far = ((1.5 * x - 2.5) * x) * x + 1, ((-0.5 * x + 2.5) * x - 4) * x + 2
-    return jnp.where(x < 1, near, jnp.where(x < 2, far, 0))
-
-
 def _mitchell(x: Any) -> Any:
     near = ((7 / 6 * x - 2) * x) * x + 8 / 9
     far = ((-7 / 18 * x + 2) * x - 10 / 3) * x + 16 / 9
     return jnp.where(x < 1, near, jnp.where(x < 2, far, 0))
 
 
-#: kernels by name: their radius, and their value at a distance
-_KERNELS: Final[dict[str, tuple[float, Any]]] = {
-    "lanczos1": (1.0, _lanczos(1)),
-    "lanczos3": (3.0, _lanczos(3)),
-    "lanczos5": (5.0, _lanczos(5)),
-    "gaussian": (1.5, lambda x: jnp.where(x < 1.5, jnp.exp(-(x**2) / (2 * 0.5**2)), 0)),
-    "box": (1.0, lambda x: jnp.where(x < 0.5, 1.0, jnp.where(x == 0.5, 0.5, 0.0))),
-    "triangle": (1.0, lambda x: jnp.where(x < 1, 1 - x, 0)),
-    "keyscubic": (2.0, _keys),
-    "mitchellcubic": (2.0, _mitchell),
+#: kernels by name: their value at a distance
+_KERNELS: Final[dict[str, Callable[[Any], Any]]] = {
+    "lanczos1": _lanczos(1),
+    "lanczos3": _lanczos(3),
+    "lanczos5": _lanczos(5),
+    "gaussian": lambda x: jnp.where(x < 1.5, jnp.exp(-(x**2) / (2 * 0.5**2)), 0),
+    "box": lambda x: jnp.where(x < 0.5, 1.0, jnp.where(x == 0.5, 0.5, 0.0)),
+    "triangle": lambda x: jnp.where(x < 1, 1 - x, 0),
+    "keyscubic": lambda x: cubic(x, -0.5, jnp.where),
+    "mitchellcubic": _mitchell,
 }
 
 
@@ -184,7 +173,7 @@ def _kernel_weights(length: int, wanted: int, scale: Any, shift: Any, kernel: st
     inverse = 1 / scale
     spread = jnp.maximum(inverse, 1) if antialias else jnp.ones_like(inverse)
     at = (jnp.arange(wanted) + 0.5) * inverse - inverse * shift
-    shares = _KERNELS[kernel][1](jnp.abs(jnp.arange(length)[None, :] + 0.5 - at[:, None]) / spread)
+    shares = _KERNELS[kernel](jnp.abs(jnp.arange(length)[None, :] + 0.5 - at[:, None]) / spread)
     total = jnp.sum(shares, 1, keepdims=True)
     there = (jnp.abs(total) >= 1000 * np.finfo(np.float32).tiny) & (at >= 0)[:, None] & (at <= length)[:, None]
     return jnp.where(there, shares / jnp.where(there, total, 1), 0)

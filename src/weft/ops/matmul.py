@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import string
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,6 +13,7 @@ import numpy as np
 from weft.core import Tensor, as_operator, op, operator_class, shows
 from weft.core.tracebacks import hide_operation
 from weft.errors import NoTensor
+from weft.ops._checks import tensors
 from weft.ops._rules import numbers, of_one_type, promoted, tensor
 from weft.ops.math import add, mul
 from weft.ops.reduce import counting, reduce_sum
@@ -52,11 +55,8 @@ def _summed(first: Any, second: Any, last_of_first: bool, last_of_second: bool) 
 def _product(input: Any, other: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """Matrix product over the last two dimensions."""
     of_one_type("matmul", input, other)
-    a, b = input, other
-    if transpose_a:
-        a = jnp.swapaxes(a, -1, -2)
-    if transpose_b:
-        b = jnp.swapaxes(b, -1, -2)
+    a = jnp.swapaxes(input, -1, -2) if transpose_a else input
+    b = jnp.swapaxes(other, -1, -2) if transpose_b else other
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(
             f"matmul: the inner sizes of {_shown(input, transpose_a)} and {_shown(other, transpose_b)} differ: "
@@ -90,9 +90,9 @@ def matmul(input: Any, other: Any) -> Any:
         TypeError: different element types.
         ValueError: shapes that do not fit.
     """
-    stranger = next((each for each in (input, other) if isinstance(each, (int, float, complex, str))), None)
-    if stranger is not None:
-        raise NoTensor(f"matmul takes tensors, not {type(stranger).__name__}")
+    for given in (input, other):
+        if isinstance(given, (int, float, complex, str)):
+            raise NoTensor(f"matmul takes tensors, not {type(given).__name__}")
     input, other = tensor(input), tensor(other)
     left, right = len(input.shape), len(other.shape)
     if left >= 2 and right >= 2:
@@ -130,9 +130,7 @@ def BatchMatMul(x: Any, y: Any, *, transpose_a: bool = False, transpose_b: bool 
 @shows("mm(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]))", "[[11.]]")
 def mm(input: Any, mat2: Any) -> Any:
     """Product of two matrices."""
-    for matrix in (input, mat2):
-        if not isinstance(matrix, Tensor):
-            raise NoTensor(f"mm() takes matrices, not {type(matrix).__name__}")
+    tensors("mm", input=input, mat2=mat2)
     if input.ndim != 2 or mat2.ndim != 2:
         raise ValueError(f"mm: needs two matrices, not shapes {input.shape} and {mat2.shape}")
     return _product(input, mat2)
@@ -215,7 +213,6 @@ vdot = dot
 
 @op("TensorDot", classes=())
 def _tensor_dot(x1: Any, x2: Any, *, axes: Any) -> Any:
-    """Sum of products over pairs of dimensions."""
     x1, x2 = promoted(x1, x2)
     return jnp.tensordot(x1, x2, axes)
 
@@ -254,18 +251,15 @@ def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
     first, second = axes if isinstance(axes, (tuple, list)) else (axes, axes)
     first, second = first % x1.ndim, second % x2.ndim
     letters = iter("abcdefghijklmnopqrstuvwxy")
-    batch = next(letters)
-    one_, two = [batch], [batch]
-    one_ += [("z" if i == first else next(letters)) for i in range(1, x1.ndim)]
-    two += [("z" if i == second else next(letters)) for i in range(1, x2.ndim)]
-    rest = [c for c in one_[1:] + two[1:] if c != "z"]
-    result = einsum(f"{''.join(one_)},{''.join(two)}->{batch}{''.join(rest)}", x1, x2)
+    names = ["z" if i == first else next(letters) for i in range(1, x1.ndim)]
+    others = ["z" if i == second else next(letters) for i in range(1, x2.ndim)]
+    one, two = "".join(names), "".join(others)
+    result = einsum(f"Z{one},Z{two}->Z{(one + two).replace('z', '')}", x1, x2)
     return expand_dims(result, -1) if result.ndim == 1 else result
 
 
 @op("Einsum", classes=())
 def _einsum(*operands: Any, equation: str) -> Any:
-    """Sum of products by index names."""
     return jnp.einsum(equation, *promoted(*operands))
 
 
@@ -363,10 +357,7 @@ def chain_matmul(*matrices: Any) -> Any:
     """Product of several matrices."""
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
-    result = matrices[0]
-    for matrix in matrices[1:]:
-        result = matmul(result, matrix)
-    return result
+    return functools.reduce(matmul, matrices)
 
 
 @shows("vander(Tensor([1, 2, 3]))", "[[1 1 1]\n [4 2 1]\n [9 3 1]]")
@@ -379,28 +370,25 @@ def vander(x: Any, N: int | None = None) -> Any:
 ger = outer
 
 
-def _matmul_method(self: Tensor, other: Any) -> Any:
-    if isinstance(other, (Tensor, np.ndarray, list, tuple)):
+def _method(function: Callable[..., Any], *taken: type) -> Any:
+    """A method of tensors for ``@``, with operands of some classes."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, taken):
+            return NotImplemented
         try:
-            return matmul(self, other)
+            return function(self, other)
         except Exception as error:
             hide_operation(error)
             raise
-    return NotImplemented
+
+    return method
 
 
-def _rmatmul_method(self: Tensor, other: Any) -> Any:
-    if isinstance(other, (np.ndarray, list, tuple)):
-        try:
-            return matmul(other, self)
-        except Exception as error:
-            hide_operation(error)
-            raise
-    return NotImplemented
-
-
-Tensor.__matmul__ = _matmul_method  # type: ignore[method-assign]
-Tensor.__rmatmul__ = _rmatmul_method  # type: ignore[method-assign]
+Tensor.__matmul__ = _method(matmul, Tensor, np.ndarray, list, tuple)  # type: ignore[method-assign]
+Tensor.__rmatmul__ = _method(  # type: ignore[method-assign]
+    lambda self, other: matmul(other, self), np.ndarray, list, tuple
+)
 
 operator_class("TensorDot", tensor_dot, "axes")
 operator_class("Ger", outer)

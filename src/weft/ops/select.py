@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core import Primitive, Tensor, apply, choice, op, operator_class, shows
+from weft.core import Primitive, Tensor, apply, choice, described, op, operator_class, shows
 from weft.core.dispatch import literal
 from weft.core.run_number import RunNumber
 from weft.errors import NoTensor
 from weft.ops._rules import broadcastable, operands, tensor
-from weft.ops.math import maximum, minimum, mul, real_div
+from weft.ops.math import add, maximum, minimum, mul, real_div
 from weft.ops.reduce import norm_root, reduce_sum, sum_of_powers
 from weft.ops.shape import zeros_of
 
@@ -34,19 +35,18 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 #: elementwise choice; numbers among the values take the dtype of the other value, see `where`
 WHERE = Primitive("Where", _where, elementwise=True, derivative=_where_rule)
+_CHOOSING = described(
+    condition="bool tensor.",
+    input="tensor or number.",
+    other="tensor or number.",
+    returns="Tensor: of the broadcast shape and promoted dtype.",
+)
 
 
+@_CHOOSING
 @shows("where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0)", "[1. 0.]")
 def where(condition: Any, input: Any, other: Any) -> Any:
     """Elements of `input` where the condition holds, else of `other`, with broadcasting.
-
-    Args:
-        condition: bool tensor.
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Raises:
         ValueError: shapes that cannot be broadcast together.
@@ -74,18 +74,10 @@ def _beside(value: Any, other: Any) -> Any:
     return literal(kind(value), dtype)
 
 
+@_CHOOSING
 @shows("select(Tensor([True, False]), Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))", "[1. 4.]")
 def select(condition: Any, input: Any, other: Any) -> Any:
-    """Elements of `input` where the condition holds, else of `other`.
-
-    Args:
-        condition: bool tensor.
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
-    """
+    """Elements of `input` where the condition holds, else of `other`."""
     return where(condition, input, other)
 
 
@@ -111,9 +103,8 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
         )
     if issubclass(type(value), RunNumber):
         value = value.operand(input_x.dtype)
-    filling = (
-        literal(value, input_x.dtype) if value.__class__ in (bool, int, float) else tensor(value).astype(input_x.dtype)
-    )
+    is_number = value.__class__ in (bool, int, float)
+    filling = literal(value, input_x.dtype) if is_number else tensor(value).astype(input_x.dtype)
     return apply(WHERE, (mask, filling, input_x))
 
 
@@ -169,10 +160,6 @@ def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None
     return x if clip_value_max is None else minimum(x, clip_value_max)
 
 
-def _listed(x: Any) -> list[Any]:
-    return list(x) if isinstance(x, (list, tuple)) else [x]
-
-
 @shows("clip_by_norm(Tensor([3.0, 4.0]), 1.0)", "[0.6 0.8]")
 def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
     """Scale tensors down so that their common norm is at most `max_norm`.
@@ -189,17 +176,14 @@ def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfini
     Raises:
         RuntimeError: the norm is not finite and `error_if_nonfinite` is set.
     """
-    parts = [part if part.dtype.category >= 2 else part.astype(dtypes.float32) for part in _listed(x)]
+    given = list(x) if isinstance(x, (list, tuple)) else [x]
+    parts = [part if part.dtype.category >= 2 else part.astype(dtypes.float32) for part in given]
     order = float(norm_type)
     if order == float("inf"):
-        total = parts[0].abs().max()
-        for part in parts[1:]:
-            total = maximum(total, part.abs().max())
+        total = functools.reduce(maximum, [part.abs().max() for part in parts])
     else:
-        total = sum_of_powers(parts[0], order=order).reshape(())
-        for part in parts[1:]:
-            total = total + sum_of_powers(part, order=order).reshape(())
-        total = norm_root(total, order=order)
+        powers = [sum_of_powers(part, order=order).reshape(()) for part in parts]
+        total = norm_root(functools.reduce(add, powers), order=order)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(f"clip_by_norm: the norm of order {norm_type} is not finite")
     clipped = [scaled_down(part, total, max_norm) for part in parts]
@@ -219,10 +203,8 @@ def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> A
         tuple[Tensor, ...]: the scaled tensors.
     """
     if use_norm is None:
-        total = reduce_sum(x[0].astype(dtypes.float32).square())
-        for part in x[1:]:
-            total = total + reduce_sum(part.astype(dtypes.float32).square())
-        use_norm = norm_root(total)
+        squares = [reduce_sum(part.astype(dtypes.float32).square()) for part in x]
+        use_norm = norm_root(functools.reduce(add, squares))
     return tuple(scaled_down(part, use_norm, clip_norm) for part in x)
 
 

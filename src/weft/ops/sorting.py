@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, op, operator_class, shows
+from weft.core import Tensor, as_operator, described, op, operator_class, shows
 from weft.ops._checks import ints, one_of
 from weft.ops._rules import one_axis, tensor
 from weft.ops.gather import gather_elements
@@ -21,21 +24,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _order(x: Any, axis: int, descending: bool) -> Any:
-    if not descending:
-        return jnp.argsort(x, axis=axis, stable=True)
-    return jnp.argsort(x, axis=axis, stable=True, descending=True)
+_IN_ORDER = described(input="tensor.", input_x="tensor.", axis="the axis.", descending="largest first.")
 
 
-@op("Sort", init="axis=-1, descending=False", multiple=True)
+@op("Sort", init="axis=-1, descending=False", multiple=True, describe=_IN_ORDER)
 @shows("*sort(Tensor([3, 1, 2]))", "[1 2 3] [1 2 0]")
 def sort(input_x: Any, *, axis: int = -1, descending: bool = False) -> Any:
     """Sort along an axis; equal elements keep their order.
-
-    Args:
-        input_x: tensor.
-        axis: the axis.
-        descending: largest first.
 
     Returns:
         tuple[Tensor, Tensor]: the sorted elements and their int32 positions.
@@ -44,24 +39,20 @@ def sort(input_x: Any, *, axis: int = -1, descending: bool = False) -> Any:
         ValueError: `axis` is out of range.
     """
     axis = one_axis("sort", axis, input_x.ndim)
-    order = _order(input_x, axis, descending)
+    order = jnp.argsort(input_x, axis=axis, stable=True, descending=descending)
     return jnp.take_along_axis(input_x, order, axis=axis), order.astype(jnp.int32)
 
 
-@op("ArgSort", classes=(), no_gradient="integer result")
+@op("ArgSort", classes=(), no_gradient="integer result", describe=_IN_ORDER)
 @shows("argsort(Tensor([3, 1, 2]))", "[1 2 0]")
 def argsort(input: Any, *, axis: int = -1, descending: bool = False) -> Any:
     """Positions that sort a tensor along an axis.
 
-    Args:
-        input: tensor.
-        axis: the axis.
-        descending: largest first.
-
     Returns:
         Tensor: int32.
     """
-    return _order(input, one_axis("argsort", axis, input.ndim), descending).astype(jnp.int32)
+    axis = one_axis("argsort", axis, input.ndim)
+    return jnp.argsort(input, axis=axis, stable=True, descending=descending).astype(jnp.int32)
 
 
 @shows("msort(Tensor([3, 1, 2]))", "[1 2 3]")
@@ -75,7 +66,7 @@ def _topk(input: Any, *, k: int, largest: bool) -> Any:
     """The k largest or smallest elements of the last axis, in order, and their positions."""
     if not 0 <= k <= input.shape[-1]:
         raise ValueError(f"topk: k is {k}, but the axis has {input.shape[-1]} elements")
-    order = _order(input, -1, largest)[..., :k]
+    order = jnp.argsort(input, axis=-1, stable=True, descending=largest)[..., :k]
     return jnp.take_along_axis(input, order, axis=-1), order.astype(jnp.int32)
 
 
@@ -98,8 +89,8 @@ def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorte
     """
     if input.ndim == 0:
         raise ValueError("topk: needs at least 1 dimension")
-    (k,) = (k.__index__(),)
-    axis = input.ndim - 1 if dim is None else one_axis("topk", dim, input.ndim)
+    k = operator.index(k)
+    axis = one_axis("topk", -1 if dim is None else dim, input.ndim)
     if axis == input.ndim - 1:
         return _topk(input, k=k, largest=largest)
     values, positions = _topk(swapaxes(input, axis, -1), k=k, largest=largest)
@@ -126,14 +117,12 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 @op("SearchSorted", classes=(), no_gradient="integer result")
 def _searchsorted(sorted_sequence: Any, values: Any, *, right: bool, dtype: Any) -> Any:
-    """Where values would be inserted to keep a sequence sorted."""
-    side = "right" if right else "left"
+    search = functools.partial(jnp.searchsorted, side="right" if right else "left")
     if sorted_sequence.ndim == 1:
-        return jnp.searchsorted(sorted_sequence, values, side=side).astype(dtype.np_dtype)
+        return search(sorted_sequence, values).astype(dtype.np_dtype)
     flat = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
-    rows = values.reshape(flat.shape[0], -1)
-    found = [jnp.searchsorted(flat[i], rows[i], side=side) for i in range(flat.shape[0])]
-    return jnp.stack(found).reshape(values.shape).astype(dtype.np_dtype)
+    found = jax.vmap(search)(flat, values.reshape(flat.shape[0], -1))
+    return found.reshape(values.shape).astype(dtype.np_dtype)
 
 
 @shows("searchsorted(Tensor([1, 3, 5]), Tensor([3, 6]))", "[1 3]")
@@ -165,10 +154,8 @@ def searchsorted(
     one_of("searchsorted", (None, "left", "right"), side=side)
     if sorter is not None:
         sorted_sequence = gather_elements(sorted_sequence, -1, tensor(sorter))
-    right = right or side == "right"
-    return _searchsorted(
-        sorted_sequence, tensor(values), right=right, dtype=dtypes.int32 if out_int32 else dtypes.int64
-    )
+    kind = dtypes.int32 if out_int32 else dtypes.int64
+    return _searchsorted(sorted_sequence, tensor(values), right=right or side == "right", dtype=kind)
 
 
 @as_operator
@@ -202,9 +189,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
         Tensor: int64, of shape (count, ndim); or a tuple of 1-D tensors.
     """
     found = np.nonzero(np.atleast_1d(_values(tensor(input), "nonzero()")))
-    if as_tuple:
-        return tuple(Tensor(part) for part in found)
-    return Tensor(np.stack(found, axis=-1).astype(np.int64))
+    return tuple(map(Tensor, found)) if as_tuple else Tensor(np.stack(found, axis=-1).astype(np.int64))
 
 
 @shows("argwhere(Tensor([3, 0, 5]))", "[[0]\n [2]]")
@@ -237,7 +222,6 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
 
 @op("MaskedScatter", classes=())
 def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
-    """Replace the elements where a mask holds by the elements of another tensor, in order."""
     order = jnp.cumsum(mask.reshape(-1)) - 1
     taken = source.reshape(-1)[jnp.clip(order, 0, source.size - 1)].reshape(x.shape)
     return jnp.where(mask, taken.astype(x.dtype), x)
@@ -317,7 +301,6 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 @op("Histc", classes=(), no_gradient="counts")
 def _histc(input: Any, *, bins: int, min: float, max: float) -> Any:
-    """Counts of elements in bins of equal width."""
     low, high = (jnp.min(input), jnp.max(input)) if min == max == 0 else (min, max)
     low, high = jnp.where(low == high, low - 1, low), jnp.where(low == high, high + 1, high)
     counts, _ = jnp.histogram(input, bins=bins, range=(low, high))

@@ -24,13 +24,10 @@ def _primitive(name: str) -> Primitive:
 def reshaped_layout(found: Layout, shape: tuple[int, ...]) -> Layout | None:
     """The layout in another shape, None where the elements would have to be copied (as NumPy decides it)."""
     sizes, steps = found
-    if 0 in shape:
-        return shape, contiguous(shape)
-    if steps == contiguous(sizes):
+    if 0 in shape or steps == contiguous(sizes):
         return shape, contiguous(shape)
     old = [(size, step) for size, step in zip(sizes, steps, strict=True) if size != 1]
-    new, made, at = [], 0, 0
-    result = [0] * len(shape)
+    made, at, result = 0, 0, [0] * len(shape)
     new = [axis for axis, size in enumerate(shape) if size != 1]
     while made < len(new):
         block, axes = [old[at]], [new[made]]

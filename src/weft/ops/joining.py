@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import math
 from typing import TYPE_CHECKING, Any
@@ -38,16 +39,10 @@ def _concat_rule(*args: Any, axis: int) -> Any:
 
 @op("Concat", classes=(), gradient=_concat_rule)
 def _concat(*tensors: Any, axis: int) -> Any:
-    """Join tensors along an existing axis."""
-    axis = one_axis("concat", axis, tensors[0].ndim)
+    axis, shape = one_axis("concat", axis, tensors[0].ndim), tensors[0].shape
     for other in tensors[1:]:
-        same = other.ndim == tensors[0].ndim and all(
-            a == b for i, (a, b) in enumerate(zip(other.shape, tensors[0].shape, strict=True)) if i != axis
-        )
-        if not same:
-            raise ValueError(
-                f"concat: shapes {tensors[0].shape} and {other.shape} differ in another dimension than {axis}"
-            )
+        if (other.shape[:axis], other.shape[axis + 1 :]) != (shape[:axis], shape[axis + 1 :]):
+            raise ValueError(f"concat: shapes {shape} and {other.shape} differ in another dimension than {axis}")
     return jnp.concatenate(promoted(*tensors), axis=axis)
 
 
@@ -69,10 +64,9 @@ def concat(tensors: Any, axis: int = 0) -> Any:
 
 
 def _several(name: str, tensors: Any) -> Any:
-    if not isinstance(tensors, (list, tuple)):
-        if not hasattr(tensors, "__iter__"):
-            raise TypeError(f"{name} takes a list or tuple of tensors, not {type(tensors).__name__}")
-        tensors = tuple(tensors)
+    if not hasattr(tensors, "__iter__"):
+        raise TypeError(f"{name} takes a list or tuple of tensors, not {type(tensors).__name__}")
+    tensors = tensors if isinstance(tensors, (list, tuple)) else tuple(tensors)
     if not tensors:
         raise ValueError(f"{name} needs at least one tensor")
     return tensors
@@ -180,11 +174,9 @@ def _stack_rule(*args: Any, axis: int) -> Any:
 
 @op("Stack", classes=(), gradient=_stack_rule)
 def _stack(*tensors: Any, axis: int) -> Any:
-    """Join tensors along a new axis."""
-    if any(x.shape != tensors[0].shape for x in tensors):
-        raise ValueError(
-            f"stack: all tensors must have one shape, not {', '.join(str(tuple(x.shape)) for x in tensors)}"
-        )
+    shapes = [tuple(x.shape) for x in tensors]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError(f"stack: all tensors must have one shape, not {', '.join(map(str, shapes))}")
     axis = one_axis("stack", axis, tensors[0].ndim + 1)
     return jnp.stack(promoted(*tensors), axis=axis)
 
@@ -206,13 +198,11 @@ def stack(tensors: Any, axis: int = 0) -> Any:
     return _stack(*_several("stack", tensors), axis=axis)
 
 
-@op(
-    "Unstack",
-    classes=(),
-    multiple=True,
-    gradient=lambda x, outs, douts, *, axis, num: (_stack(*douts, axis=axis),),
-    shares=views.share_positions,
-)
+def _unstack_rule(x: Any, outs: Any, douts: Any, *, axis: int, num: int) -> Any:
+    return (_stack(*douts, axis=axis),)
+
+
+@op("Unstack", classes=(), multiple=True, gradient=_unstack_rule, shares=views.share_positions)
 def _unstack(input: Any, *, axis: int, num: int) -> Any:
     """The slices of a tensor along an axis."""
     moved = jnp.moveaxis(input, axis, 0)
@@ -336,10 +326,6 @@ def narrow(input: Any, axis: int, start: int, length: int) -> Any:
     return slice(input, tuple(begin), tuple(size))
 
 
-def _bit(mask: int, i: int) -> bool:
-    return bool(mask >> i & 1)
-
-
 @shows("strided_slice(Tensor([1, 2, 3, 4]), (0,), (4,), (2,))", "[1 3]")
 def strided_slice(
     input_x: Any,
@@ -375,16 +361,15 @@ def strided_slice(
         )
     index: list[Any] = []
     for i, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
-        if _bit(ellipsis_mask, i):
+        bit = 1 << i
+        if ellipsis_mask & bit:
             index.append(Ellipsis)
-        elif _bit(new_axis_mask, i):
+        elif new_axis_mask & bit:
             index.append(None)
-        elif _bit(shrink_axis_mask, i):
+        elif shrink_axis_mask & bit:
             index.append(first)
         else:
-            index.append(
-                _slice_object(None if _bit(begin_mask, i) else first, None if _bit(end_mask, i) else last, step)
-            )
+            index.append(builtins.slice(None if begin_mask & bit else first, None if end_mask & bit else last, step))
     return input_x[tuple(index)]
 
 
@@ -398,7 +383,6 @@ def unfold_windows(input: Any, *, dimension: int, size: int, step: int) -> Any:
     return jnp.moveaxis(windows, axis + 1, -1)
 
 
-_slice_object = type(np.s_[:])
 cat = concat
 
 operator_class("Concat", concat, "axis=0")

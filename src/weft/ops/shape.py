@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core import Primitive, Tensor, apply, op, operator_class, shows, wrap
+from weft.core import Primitive, Tensor, apply, described, op, operator_class, shows, wrap
 from weft.core import trace as trace_module
 from weft.core.dispatch import append
 from weft.ops import _views as views
@@ -24,23 +25,24 @@ __all__ = [
     "swapaxes", "swapdims", "t", "tile", "transpose", "tril", "triu", "unsqueeze", "view_as_real",
 ]  # fmt: skip
 
+#: what functions that give a shape, or leave it, have in common
+_OF_SHAPE = described(input="tensor.", returns="Tensor: of shape `shape`.")
+_LIKE_INPUT = described(input="tensor.", returns="Tensor: like `input`.")
+
 
 @op(
     "BroadcastTo",
     init="shape",
     gradient=lambda x, out, dout, *, shape: (sum_to(dout, x.shape),),
     shares=views.share_broadcast,
+    describe=_OF_SHAPE,
 )
 @shows("broadcast_to(Tensor([1.0, 2.0]), (2, 2))", "[[1. 2.]\n [1. 2.]]")
 def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     """Repeat a tensor to a larger shape.
 
     Args:
-        input: tensor.
         shape: wanted shape; -1 keeps a dimension.
-
-    Returns:
-        Tensor: of shape `shape`.
 
     Raises:
         ValueError: the tensor's shape cannot be broadcast to `shape`.
@@ -54,30 +56,24 @@ def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
         raise ValueError(f"broadcast_to: shape {tuple(input.shape)} cannot be broadcast to {full}") from None
 
 
-@op("SumTo", classes=(), gradient=lambda x, out, dout, *, shape: (broadcast_to(dout, x.shape),))
+@op("SumTo", classes=(), gradient=lambda x, out, dout, *, shape: (broadcast_to(dout, x.shape),), describe=_OF_SHAPE)
 @shows("sum_to(Tensor([[1.0, 2.0], [3.0, 4.0]]), (2,))", "[4. 6.]")
 def sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     """Sum a tensor over the dimensions that broadcasting from `shape` had repeated (the reverse of broadcasting).
 
     Args:
-        input: tensor.
         shape: a shape that broadcasts to the tensor's.
-
-    Returns:
-        Tensor: of shape `shape`.
     """
     extra = input.ndim - len(shape)
-    axes = tuple(range(extra)) + tuple(
-        extra + i for i, dim in enumerate(shape) if dim == 1 and input.shape[extra + i] != 1
-    )
-    return jnp.sum(input, axis=axes, dtype=input.dtype).reshape(shape)
+    axes = [axis for axis, size in enumerate(input.shape) if axis < extra or shape[axis - extra] == 1 != size]
+    return jnp.sum(input, axis=tuple(axes), dtype=input.dtype).reshape(shape)
 
 
-FULL = Primitive(
-    "Full",
-    lambda *, shape, value, dtype: jnp.full(shape, value, dtype.np_dtype),
-    attr_names=("shape", "value", "dtype"),
-)
+def _full(*, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+    return jnp.full(shape, value, dtype.np_dtype)
+
+
+FULL = Primitive("Full", _full, attr_names=("shape", "value", "dtype"))
 
 
 def zeros_of(tensor: Tensor) -> Tensor:
@@ -100,17 +96,17 @@ def _zeros(attrs: tuple[Any, ...]) -> Any:
         return FULL.executable(attrs)()
 
 
-@op("Reshape", gradient=lambda x, out, dout, *, shape: (reshape(dout, x.shape),), shares=views.share_reshaped)
+def _reshape_rule(x: Any, out: Any, dout: Any, **_: Any) -> Any:
+    return (reshape(dout, x.shape),)
+
+
+@op("Reshape", gradient=_reshape_rule, shares=views.share_reshaped, describe=_OF_SHAPE)
 @shows("reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1))", "[[1. 2.]\n [3. 4.]]")
 def reshape(input: Any, *, shape: tuple[int, ...]) -> Any:
     """The same elements in another shape.
 
     Args:
-        input: tensor.
         shape: wanted dimensions; one of them may be -1.
-
-    Returns:
-        Tensor: of shape `shape`.
 
     Raises:
         ValueError: the number of elements differs.
@@ -126,10 +122,7 @@ def reshape(input: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 def _transpose_rule(x: Any, out: Any, dout: Any, *, input_perm: tuple[int, ...]) -> Any:
-    inverse = [0] * x.ndim
-    for position, axis in enumerate(input_perm):
-        inverse[axis % x.ndim] = position
-    return (transpose(dout, tuple(inverse)),)
+    return (transpose(dout, tuple(np.argsort([axis % x.ndim for axis in input_perm]).tolist())),)
 
 
 @op("Transpose", gradient=_transpose_rule, shares=views.share_permuted)
@@ -191,7 +184,7 @@ def t(input: Any) -> Any:
     return transpose(input, (1, 0)) if input.ndim == 2 else input
 
 
-@op("ExpandDims", gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),), shares=views.share_resized)
+@op("ExpandDims", gradient=_reshape_rule, shares=views.share_resized)
 @shows("expand_dims(Tensor([1.0, 2.0]), 0).shape", "(1, 2)")
 def expand_dims(input_x: Any, *, axis: int) -> Any:
     """Insert a dimension of size 1.
@@ -216,12 +209,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
     return expand_dims(input, dim)
 
 
-@op(
-    "Squeeze",
-    init="axis=()",
-    gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
-    shares=views.share_resized,
-)
+@op("Squeeze", init="axis=()", gradient=_reshape_rule, shares=views.share_resized)
 @shows("squeeze(Tensor([[[1.0, 2.0]]])).shape", "(2,)")
 def squeeze(input: Any, *, axis: Any = None) -> Any:
     """Remove dimensions of size 1.
@@ -329,17 +317,13 @@ def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:
     return repeat_elements(input, repeats, axis)
 
 
-@op("Flip", classes=(), gradient=lambda x, out, dout, *, dims: (flip(dout, dims),))
+@op("Flip", classes=(), gradient=lambda x, out, dout, *, dims: (flip(dout, dims),), describe=_LIKE_INPUT)
 @shows("flip(Tensor([1.0, 2.0, 3.0]), (0,))", "[3. 2. 1.]")
 def flip(input: Any, *, dims: Any) -> Any:
     """Reverse the order of the elements along dimensions.
 
     Args:
-        input: tensor.
         dims: the dimensions.
-
-    Returns:
-        Tensor: like `input`.
     """
     return jnp.flip(input, all_axes("flip", dims, input.ndim))
 
@@ -379,25 +363,20 @@ def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int =
     if seq_dim == batch_dim:
         raise ValueError(f"reverse_sequence: the sequences and the batch cannot both be dimension {seq_dim}")
     moved = jnp.moveaxis(x, (batch_dim, seq_dim), (0, 1))
-    position = jnp.arange(moved.shape[1])
-    lengths = seq_lengths[:, None]
+    position, lengths = jnp.arange(moved.shape[1]), seq_lengths[:, None]
     source = jnp.where(position < lengths, lengths - 1 - position, position)
-    source = source.reshape(source.shape + (1,) * (moved.ndim - 2))
-    return jnp.moveaxis(jnp.take_along_axis(moved, source, axis=1), (0, 1), (batch_dim, seq_dim))
+    turned = jax.vmap(lambda sequence, places: sequence[places])(moved, source)
+    return jnp.moveaxis(turned, (0, 1), (batch_dim, seq_dim))
 
 
-@op("Roll", classes=())
+@op("Roll", classes=(), describe=_LIKE_INPUT)
 @shows("roll(Tensor([1.0, 2.0, 3.0]), 1, 0)", "[3. 1. 2.]")
 def roll(input: Any, *, shifts: Any, dims: Any = None) -> Any:
     """Shift elements along dimensions; what leaves at the end enters at the start.
 
     Args:
-        input: tensor.
         shifts: by how much, for each of `dims`.
         dims: the dimensions; None shifts the flattened tensor.
-
-    Returns:
-        Tensor: like `input`.
     """
     return jnp.roll(input, shifts, dims)
 
@@ -479,26 +458,24 @@ def diag(input: Any) -> Any:
     return made if input.ndim == 1 else reshape(made, input.shape * 2)
 
 
-def _each(function: Any, inputs: Any) -> Any:
-    return tuple([function(one) for one in inputs])
+def _raised(inputs: Any, least: int, shape_of: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Any:
+    """A tensor, or each of several, with more dimensions if it has fewer than `least`."""
+    if isinstance(inputs, (tuple, list)):
+        return tuple([_raised(each, least, shape_of) for each in inputs])
+    given = tensor(inputs)
+    return reshape(given, shape_of(given.shape)) if given.ndim < least else given
 
 
 @shows("atleast_1d(Tensor(1.0)).shape", "(1,)")
 def atleast_1d(inputs: Any) -> Any:
     """A number becomes a vector of one element; a tuple or list of tensors gives a tuple."""
-    if isinstance(inputs, (tuple, list)):
-        return _each(atleast_1d, inputs)
-    inputs = tensor(inputs)
-    return reshape(inputs, (1,)) if inputs.ndim == 0 else inputs
+    return _raised(inputs, 1, lambda shape: (1,))
 
 
 @shows("atleast_2d(Tensor([1.0, 2.0])).shape", "(1, 2)")
 def atleast_2d(inputs: Any) -> Any:
     """Add leading dimensions until there are two; a tuple or list of tensors gives a tuple."""
-    if isinstance(inputs, (tuple, list)):
-        return _each(atleast_2d, inputs)
-    inputs = tensor(inputs)
-    return reshape(inputs, (1,) * (2 - inputs.ndim) + inputs.shape) if inputs.ndim < 2 else inputs
+    return _raised(inputs, 2, lambda shape: (1, *shape) if shape else (1, 1))
 
 
 @shows("atleast_3d(Tensor([1.0, 2.0])).shape", "(1, 2, 1)")
@@ -506,11 +483,7 @@ def atleast_3d(inputs: Any) -> Any:
     """Add dimensions until there are three: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1);
     a tuple or list of tensors gives a tuple.
     """
-    if isinstance(inputs, (tuple, list)):
-        return _each(atleast_3d, inputs)
-    inputs = tensor(inputs)
-    shapes = {0: (1, 1, 1), 1: (1, *inputs.shape, 1), 2: (*inputs.shape, 1)}
-    return reshape(inputs, shapes[inputs.ndim]) if inputs.ndim < 3 else inputs
+    return _raised(inputs, 3, lambda shape: {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}[len(shape)])
 
 
 @op("ViewAsReal", classes=())
@@ -520,7 +493,6 @@ def view_as_real(input: Any) -> Any:
     return jnp.stack([jnp.real(input), jnp.imag(input)], axis=-1)
 
 
-_diagonal = diagonal
 movedim = moveaxis
 
 

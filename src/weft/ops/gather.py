@@ -66,7 +66,6 @@ def _at(name: str, shape: Any, indices: Any) -> None:
 
 @op("Gather", classes=(), bounds=lambda x, indices, axis, batch_dims: _along("gather")(x, indices, axis))
 def _gather(input_params: Any, input_indices: Any, *, axis: int, batch_dims: int = 0) -> Any:
-    """Slices of a tensor along an axis, at integer positions."""
     input_indices = _integer("gather", input_indices)
     axis = one_axis("gather", axis, input_params.ndim)
     if not batch_dims:
@@ -99,7 +98,6 @@ def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0
 
 @op("GatherD", classes=(), bounds=_along("gather_elements"))
 def _gather_d(x: Any, index: Any, *, dim: int) -> Any:
-    """For each position of the index, the element of its line along a dimension."""
     index = _integer("gather_elements", index)
     dim = one_axis("gather_elements", dim, x.ndim)
     if index.ndim != x.ndim:
@@ -293,7 +291,6 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
 
 @op("ScatterNd", classes=(), bounds=lambda indices, updates, shape: _at("scatter_nd", shape, indices))
 def _scatter_nd(indices: Any, updates: Any, *, shape: tuple[int, ...]) -> Any:
-    """Zeros with updates added at coordinates."""
     zeros = jnp.zeros(shape, updates.dtype)
     return zeros.at[_coordinates("scatter_nd", zeros, indices)].add(updates)
 

@@ -78,7 +78,6 @@ def _unfold(x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) ->
 
 @op("Col2ImPatches", classes=())
 def _fold(x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    """The image whose patches are given; elements in several patches are added."""
     counts = _counts(size, kernel, dilation, padding, stride)
     if x.shape[2:] != (math.prod(kernel), math.prod(counts)):
         raise ValueError(

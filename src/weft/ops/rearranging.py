@@ -181,10 +181,10 @@ def ExtractImagePatches(input_x: Tensor, *, ksizes: Any, strides: Any, rates: An
         rates: (1, 1, rows, columns) between the elements of a window.
     """
     name = "ExtractImagePatches"
-    settings = {"ksizes": ksizes, "strides": strides, "rates": rates}
-    windows = [_window(name, what, value, 2) for what, value in settings.items()]
+    kernel, steps = _window(name, "ksizes", ksizes, 2), _window(name, "strides", strides, 2)
+    apart = _window(name, "rates", rates, 2)
     need_shape(name, "(N, C, H, W)", input_x)
-    return _patches(name, input_x, *windows, padding)
+    return _patches(name, input_x, kernel, steps, apart, padding)
 
 
 @as_operator

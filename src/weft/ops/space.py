@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ def _blocks(name: str, x: Any, block: Any, borders: Any, what: str) -> tuple[tup
     return sizes, [(int(low), int(high)) for low, high in borders]
 
 
-def blocks_to_batch(name: str, x: Any, blocks: tuple[int, ...], borders: list[tuple[int, ...]]) -> Any:
+def blocks_to_batch(name: str, x: Any, blocks: tuple[int, ...], borders: Sequence[tuple[int, ...]]) -> Any:
     """Blocks of the last dimensions, with zeros at both sides, as examples of a batch."""
     first = x.ndim - len(blocks)
     if any(map(any, borders)):
@@ -137,7 +138,7 @@ def blocks_to_batch(name: str, x: Any, blocks: tuple[int, ...], borders: list[tu
     return parts.transpose(order).reshape((batch * math.prod(blocks), *middle, *split[::2]))
 
 
-def batch_to_blocks(name: str, x: Any, blocks: tuple[int, ...], borders: list[tuple[int, ...]]) -> Any:
+def batch_to_blocks(name: str, x: Any, blocks: tuple[int, ...], borders: Sequence[tuple[int, ...]]) -> Any:
     """Examples of a batch as blocks of the last dimensions, cut off at both sides."""
     count, rank = math.prod(blocks), len(blocks)
     first = x.ndim - rank

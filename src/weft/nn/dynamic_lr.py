@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
+import numpy as np
+
 from weft.core import described, shows, told
+from weft.nn import learning_rate_schedule as formulas
 
 
 def _positive(what: str, value: Any, integer: bool = False, zero: bool = False) -> None:
@@ -53,17 +54,17 @@ def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[flo
 
 
 def _decay(
-    formula: Callable[[float], float], total_step: int, step_per_epoch: int, decay_epoch: int, is_stair: bool = False
+    formula: Callable[..., Any], total_step: int, step_per_epoch: int, decay_epoch: int, **settings: Any
 ) -> list[float]:
-    """The rate of each step, by a formula of how many lengths of a decay have passed."""
+    """The rate of each step, by the formula of a schedule, for which epochs are the steps."""
     for what, value in (("total_step", total_step), ("step_per_epoch", step_per_epoch), ("decay_epoch", decay_epoch)):
         _positive(what, value, integer=True)
-    epochs = [step // step_per_epoch for step in range(total_step)]
-    return [formula(epoch // decay_epoch if is_stair else epoch / decay_epoch) for epoch in epochs]
+    rates: list[float] = formula(np, np.arange(total_step) // step_per_epoch, steps=decay_epoch, **settings).tolist()
+    return rates
 
 
-def _decaying(name: str, formula: Callable[[float, float, int, float], float], text: str, example: str) -> Any:
-    """The function of rates that decay, by a formula of the initial rate, the speed, the unit of time and the time."""
+def _decaying(name: str, formula: Callable[..., Any], text: str, example: str) -> Any:
+    """The function of rates that decay by a formula."""
 
     def rates(
         learning_rate: float,
@@ -75,27 +76,27 @@ def _decaying(name: str, formula: Callable[[float, float, int, float], float], t
     ) -> list[float]:
         _positive("learning_rate", learning_rate)
         _positive("decay_rate", decay_rate)
-        rate = partial(formula, learning_rate, decay_rate, decay_epoch)
-        return _decay(rate, total_step, step_per_epoch, decay_epoch, is_stair)
+        settings = {"rate": learning_rate, "decay": decay_rate, "stair": is_stair}
+        return _decay(formula, total_step, step_per_epoch, decay_epoch, **settings)
 
     return _described(told(rates, name, f"{text}\n\nExample:\n    >>> print({name}{example}"))
 
 
 exponential_decay_lr = _decaying(
     "exponential_decay_lr",
-    lambda first, speed, unit, n: first * speed**n,
+    formulas.exponential,
     "``learning_rate * decay_rate ** (epoch / decay_epoch)`` for each step.",
     "(0.5, 0.5, 3, 1, 1))\n    [0.5, 0.25, 0.125]",
 )
 natural_exp_decay_lr = _decaying(
     "natural_exp_decay_lr",
-    lambda first, speed, unit, n: first * math.exp(-speed * n * unit),
+    formulas.natural,
     "``learning_rate * exp(-decay_rate * epoch)`` for each step; with `is_stair`, `decay_epoch` epochs have one rate.",
     "(0.5, 0.9, 2, 2, 1))\n    [0.5, 0.5]",
 )
 inverse_decay_lr = _decaying(
     "inverse_decay_lr",
-    lambda first, speed, unit, n: first / (1 + speed * n),
+    formulas.inverse,
     "``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step.",
     "(0.5, 1.0, 2, 1, 1))\n    [0.5, 0.25]",
 )
@@ -116,8 +117,7 @@ def cosine_decay_lr(
     _positive("max_lr", max_lr)
     if min_lr >= max_lr:
         raise ValueError(f"max_lr must be above min_lr, got {max_lr} and {min_lr}")
-    passed = _decay(lambda n: min(n, 1.0), total_step, step_per_epoch, decay_epoch)
-    return [min_lr + 0.5 * (max_lr - min_lr) * (1 + math.cos(math.pi * n)) for n in passed]
+    return _decay(formulas.cosine, total_step, step_per_epoch, decay_epoch, low=min_lr, high=max_lr)
 
 
 @_described
@@ -144,12 +144,8 @@ def polynomial_decay_lr(
     _positive("power", power)
     if learning_rate <= end_learning_rate:
         raise ValueError("learning_rate must be above end_learning_rate")
-
-    def formula(n: float) -> float:
-        total = max(math.ceil(n), 1) if update_decay_epoch else 1.0
-        return (learning_rate - end_learning_rate) * (1 - min(n, total) / total) ** power + end_learning_rate
-
-    return _decay(formula, total_step, step_per_epoch, decay_epoch)
+    settings = {"rate": learning_rate, "end": end_learning_rate, "power": power, "again": update_decay_epoch}
+    return _decay(formulas.polynomial, total_step, step_per_epoch, decay_epoch, **settings)
 
 
 @_described
@@ -162,4 +158,4 @@ def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup
         warmup_epoch: length of the rise.
     """
     _positive("learning_rate", learning_rate)
-    return _decay(lambda n: learning_rate * min(n, 1.0), total_step, step_per_epoch, warmup_epoch)
+    return _decay(formulas.warmup, total_step, step_per_epoch, warmup_epoch, rate=learning_rate)

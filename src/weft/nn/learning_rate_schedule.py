@@ -33,41 +33,44 @@ def _schedule(name: str, formula: Any) -> Primitive:
     code = formula.__code__
     return Primitive(
         f"Schedule{name}",
-        lambda step, **settings: formula(step.astype(jnp.float32), **settings),
+        lambda step, **settings: formula(jnp, step.astype(jnp.float32), **settings),
         attr_names=code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount],
         no_gradient="a learning rate takes no part in gradients",
     )
 
 
-def _exponential(step: Any, *, rate: float, decay: float, steps: int, stair: bool) -> Any:
+# The formulas are for arrays of JAX, and for those of NumPy where rates are lists (`dynamic_lr`).
+
+
+def exponential(xp: Any, step: Any, *, rate: float, decay: float, steps: int, stair: bool) -> Any:
     p = step / steps
-    return rate * jnp.power(decay, jnp.floor(p) if stair else p)
+    return rate * xp.power(decay, xp.floor(p) if stair else p)
 
 
-def _natural(step: Any, *, rate: float, decay: float, steps: int, stair: bool) -> Any:
-    return rate * jnp.exp(-decay * (jnp.floor(step / steps) * steps if stair else step))
+def natural(xp: Any, step: Any, *, rate: float, decay: float, steps: int, stair: bool) -> Any:
+    return rate * xp.exp(-decay * (xp.floor(step / steps) * steps if stair else step))
 
 
-def _inverse(step: Any, *, rate: float, decay: float, steps: int, stair: bool) -> Any:
+def inverse(xp: Any, step: Any, *, rate: float, decay: float, steps: int, stair: bool) -> Any:
     p = step / steps
-    return rate / (1 + decay * (jnp.floor(p) if stair else p))
+    return rate / (1 + decay * (xp.floor(p) if stair else p))
 
 
-def _cosine(step: Any, *, low: float, high: float, steps: int) -> Any:
-    return low + 0.5 * (high - low) * (1 + jnp.cos(jnp.minimum(step, steps) / steps * jnp.pi))
+def cosine(xp: Any, step: Any, *, low: float, high: float, steps: int) -> Any:
+    return low + 0.5 * (high - low) * (1 + xp.cos(xp.minimum(step, steps) / steps * xp.pi))
 
 
-def _polynomial(step: Any, *, rate: float, end: float, steps: int, power: float, again: bool) -> Any:
+def polynomial(xp: Any, step: Any, *, rate: float, end: float, steps: int, power: float, again: bool) -> Any:
     total: Any = float(steps)
     if again:  # the decay period doubles, triples... once the step is past it
-        total = steps * jnp.maximum(jnp.ceil(step / steps), 1.0)
+        total = steps * xp.maximum(xp.ceil(step / steps), 1.0)
     else:
-        step = jnp.minimum(step, total)
-    return (rate - end) * jnp.power(1 - step / total, power) + end
+        step = xp.minimum(step, total)
+    return (rate - end) * xp.power(1 - step / total, power) + end
 
 
-def _warmup(step: Any, *, rate: float, steps: int) -> Any:
-    return rate * jnp.minimum(step, steps) / steps
+def warmup(xp: Any, step: Any, *, rate: float, steps: int) -> Any:
+    return rate * xp.minimum(step, steps) / steps
 
 
 def _rate(cell: str, what: str, value: Any) -> float:
@@ -116,7 +119,7 @@ class _Decay(_Formula):
     def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None: ...
 
 
-class ExponentialDecayLR(_Decay, formula=_exponential, shows=("0.5, 0.5, 2", "2", "0.25")):
+class ExponentialDecayLR(_Decay, formula=exponential, shows=("0.5, 0.5, 2", "2", "0.25")):
     """``learning_rate * decay_rate ** (step / decay_steps)``.
 
     Args:
@@ -124,7 +127,7 @@ class ExponentialDecayLR(_Decay, formula=_exponential, shows=("0.5, 0.5, 2", "2"
     """
 
 
-class NaturalExpDecayLR(_Decay, formula=_natural, shows=("0.5, 0.5, 2", "0", "0.5")):
+class NaturalExpDecayLR(_Decay, formula=natural, shows=("0.5, 0.5, 2", "0", "0.5")):
     """``learning_rate * exp(-decay_rate * step)``.
 
     Args:
@@ -133,11 +136,11 @@ class NaturalExpDecayLR(_Decay, formula=_natural, shows=("0.5, 0.5, 2", "0", "0.
     """
 
 
-class InverseDecayLR(_Decay, formula=_inverse, shows=("0.5, 1.0, 2", "2", "0.25")):
+class InverseDecayLR(_Decay, formula=inverse, shows=("0.5, 1.0, 2", "2", "0.25")):
     """``learning_rate / (1 + decay_rate * step / decay_steps)``."""
 
 
-class CosineDecayLR(_Formula, formula=_cosine, shows=("0.0, 0.5, 2", "0", "0.5")):
+class CosineDecayLR(_Formula, formula=cosine, shows=("0.0, 0.5, 2", "0", "0.5")):
     """Half a cosine from `max_lr` to `min_lr`.
 
     Args:
@@ -153,7 +156,7 @@ class CosineDecayLR(_Formula, formula=_cosine, shows=("0.0, 0.5, 2", "0", "0.5")
             raise ValueError(f"CosineDecayLR: max_lr must be above min_lr, got {self.max_lr} and {self.min_lr}")
 
 
-class PolynomialDecayLR(_Formula, formula=_polynomial, shows=("0.5, 0.0, 2, 1.0", "1", "0.25")):
+class PolynomialDecayLR(_Formula, formula=polynomial, shows=("0.5, 0.0, 2, 1.0", "1", "0.25")):
     """A power of the remaining share of the steps, from `learning_rate` to `end_learning_rate`.
 
     Args:
@@ -181,7 +184,7 @@ class PolynomialDecayLR(_Formula, formula=_polynomial, shows=("0.5, 0.0, 2, 1.0"
             raise ValueError("PolynomialDecayLR: learning_rate must be above end_learning_rate")
 
 
-class WarmUpLR(_Formula, formula=_warmup, shows=("0.5, 2", "1", "0.25")):
+class WarmUpLR(_Formula, formula=warmup, shows=("0.5, 2", "1", "0.25")):
     """A line from 0 to `learning_rate`, which then stays.
 
     Args:

@@ -11,9 +11,8 @@ from typing import Any
 from weft.core.operators import Operator
 from weft.nn.cell import Cell
 from weft.nn.layer.container import CellDict, CellList, SequentialCell
-from weft.rewrite.block import Block, Owner
 from weft.rewrite.flatten import Flattener, operation_name
-from weft.rewrite.node import Node, NodeType
+from weft.rewrite.node import Block, Node, NodeType, Owner
 from weft.rewrite.sources import UNKNOWN, Source, Unreadable, is_users, meant_by
 
 _HEADS = {ast.If: "if", ast.For: "for", ast.While: "while"}

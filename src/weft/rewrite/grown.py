@@ -6,9 +6,9 @@ import ast
 from typing import Any, Self
 
 from weft.nn.cell import Cell
-from weft.rewrite.block import Block
 from weft.rewrite.building import Builder, attribute_of, owner_of, source_of
 from weft.rewrite.checks import one_of
+from weft.rewrite.node import Block
 from weft.rewrite.numbered import numbered
 from weft.rewrite.project import Expanded, Project
 from weft.rewrite.sources import UNKNOWN, Source, Unreadable, plain

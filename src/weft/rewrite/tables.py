@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weft.rewrite.block import Block
-from weft.rewrite.node import Node, NodeType
+from weft.rewrite.node import Block, Node, NodeType
 
 _HEADERS = ("node type", "name", "codes", "arg providers", "target users")
 

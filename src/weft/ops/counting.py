@@ -10,7 +10,7 @@ import numpy as np
 from weft import dtypes
 from weft.core import Tensor, as_operator, check_bounds, op, operator_class
 from weft.ops._checks import bools, index_types, ints, lists, one_of, reals, tensors
-from weft.ops._rules import known, numbers
+from weft.ops._rules import known, numbers, one_axis
 from weft.ops.create import ones
 from weft.ops.gather import (
     inplace_index_add,
@@ -339,13 +339,11 @@ def SplitV(input_x: Tensor, *, size_splits: Any, split_dim: int, num_split: int)
         num_split: how many parts.
     """
     lists("SplitV", size_splits=size_splits)
-    sizes = list(size_splits)
-    if len(sizes) != num_split or sizes.count(-1) > 1 or not -input_x.ndim <= split_dim < input_x.ndim:
-        raise ValueError(f"SplitV: {num_split} parts of the sizes {sizes} along axis {split_dim} do not exist")
-    if -1 in sizes:
-        sizes[sizes.index(-1)] = input_x.shape[split_dim] - sum(sizes) - 1
-    if min(sizes) < 0 or sum(sizes) != input_x.shape[split_dim]:
-        raise ValueError(f"SplitV: parts of the sizes {sizes} are not {input_x.shape[split_dim]} elements")
+    sizes, total = list(size_splits), input_x.shape[one_axis("SplitV", split_dim, input_x.ndim)]
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = total - sum(sizes) - 1
+    if len(sizes) != num_split or min(sizes) < 0 or sum(sizes) != total:
+        raise ValueError(f"SplitV: {total} elements have no {num_split} parts of the sizes {list(size_splits)}")
     return split(input_x, sizes, split_dim)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.core import Tensor, as_operator
+from weft.core import Tensor, as_operator, operator_class
 from weft.ops._checks import bools
 from weft.ops.create import eye
 from weft.ops.elementwise import log
@@ -98,12 +98,6 @@ def MatrixTriangularSolve(matrix: Tensor, rhs: Tensor, *, lower: bool = True, ad
 
 
 @as_operator
-def LuSolve(x: Tensor, lu_data: Tensor, lu_pivots: Tensor) -> Tensor:
-    """What a matrix maps to the columns of another one, given its LU factors."""
-    return lu_solve(x, lu_data, lu_pivots)
-
-
-@as_operator
 def LuUnpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """The permutation, the lower and the upper triangular matrix of LU factors.
 
@@ -115,29 +109,6 @@ def LuUnpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool = True, un
         raise TypeError(f"LuUnpack: pivots are integers, not {LU_pivots.dtype}")
     parts = lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)
     return tuple(_no_elements(LU_data) if each is None else each for each in parts)
-
-
-@as_operator
-def Geqrf(input: Tensor) -> Any:
-    """The QR factors of matrices as an upper triangle with reflections below, and the scales of the reflections."""
-    return geqrf(input)
-
-
-@as_operator
-def Orgqr(x: Tensor, tau: Tensor) -> Tensor:
-    """The product of reflections."""
-    return orgqr(x, tau)
-
-
-@as_operator
-def Ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of the square orthogonal matrix of reflections and another matrix.
-
-    Args:
-        left: whether the orthogonal matrix is the first of the two.
-        transpose: whether it is transposed.
-    """
-    return ormqr(x, tau, other, left, transpose)
 
 
 @as_operator
@@ -166,3 +137,9 @@ def TridiagonalMatMul(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs:
     following = pad(getitem(rhs, (..., slice(1, None), slice(None))), (0, 0, 0, 1))
     former = pad(getitem(rhs, (..., slice(0, -1), slice(None))), (0, 0, 1, 0))
     return main * rhs + above * following + below * former
+
+
+operator_class("LuSolve", lu_solve)
+operator_class("Geqrf", geqrf)
+operator_class("Orgqr", orgqr)
+operator_class("Ormqr", ormqr, "left=True, transpose=False")

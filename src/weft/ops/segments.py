@@ -125,25 +125,25 @@ for _kind, _power, _what in (
 # -- places and values -------------------------------------------------------------------------------------------------
 
 
-def _check_sparse(name: str, indices: Any, values: Any, shape: tuple[int, ...]) -> None:
+def _sizes(name: str, indices: Any, values: Any, shape: Any) -> tuple[int, ...]:
+    """The shape of a sparse tensor whose parts fit each other."""
+    sizes = numbers(shape)
     tensors(name, indices=indices, values=values)
-    one_each(name, indices, values, shape)
-    check_bounds(indices, shape, f"{name}: there is no place {{}}", least=0)
+    one_each(name, indices, values, sizes)
+    check_bounds(indices, sizes, f"{name}: there is no place {{}}", least=0)
+    return sizes
 
 
 @as_operator
 def SparseToDense(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
     """Zeros with values at places."""
-    shape = numbers(sparse_shape)
-    _check_sparse("SparseToDense", indices, values, shape)
-    return scatter_nd(indices, values, shape)
+    return scatter_nd(indices, values, _sizes("SparseToDense", indices, values, sparse_shape))
 
 
 @as_operator
 def SparseTensorDenseAdd(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
     """A tensor with values added at places."""
-    shape = numbers(x1_shape)
-    _check_sparse("SparseTensorDenseAdd", x1_indices, x1_values, shape)
+    shape = _sizes("SparseTensorDenseAdd", x1_indices, x1_values, x1_shape)
     if x2.shape != shape:
         raise ValueError(f"SparseTensorDenseAdd: shapes {shape} and {x2.shape} differ")
     return x2 + scatter_nd(x1_indices, x1_values, shape)
@@ -151,13 +151,7 @@ def SparseTensorDenseAdd(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x
 
 @as_operator
 def SparseTensorDenseMatmul(
-    indices: Tensor,
-    values: Tensor,
-    sparse_shape: Any,
-    dense: Tensor,
-    *,
-    adjoint_st: bool = False,
-    adjoint_dt: bool = False,
+    indices: Any, values: Any, sparse_shape: Any, dense: Any, *, adjoint_st: bool = False, adjoint_dt: bool = False
 ) -> Tensor:
     """The product of a sparse matrix and a dense one.
 
@@ -169,8 +163,7 @@ def SparseTensorDenseMatmul(
     bools(name, adjoint_st=adjoint_st, adjoint_dt=adjoint_dt)
     of_type(name, INDICES, indices=indices)
     of_type(name, (), values=values, dense=dense)
-    shape = numbers(sparse_shape)
-    _check_sparse(name, indices, values, shape)
+    shape = _sizes(name, indices, values, sparse_shape)
     if len(shape) != 2 or dense.ndim != 2:
         raise ValueError(f"{name} takes matrices, not shapes {shape} and {dense.shape}")
     if adjoint_dt:
@@ -185,9 +178,8 @@ def SparseTensorDenseMatmul(
 @as_operator
 def SparseSlice(indices: Tensor, values: Tensor, shape: Any, start: Any, size: Any) -> Any:
     """The part of a sparse tensor in a box: places, values and shape."""
-    places = known("SparseSlice", indices)
-    whole, first, extent = numbers(shape), np.array(numbers(start)), np.array(numbers(size))
-    _check_sparse("SparseSlice", indices, values, whole)
+    places, whole = known("SparseSlice", indices), _sizes("SparseSlice", indices, values, shape)
+    first, extent = np.array(numbers(start)), np.array(numbers(size))
     if first.shape != extent.shape or len(first) != len(whole):
         raise ValueError(f"SparseSlice: a box at {first} of {extent} does not fit a shape of {whole}")
     (kept,) = np.nonzero(np.all((places >= first) & (places < first + extent), 1))

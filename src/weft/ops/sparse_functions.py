@@ -11,6 +11,7 @@ from weft.core import Tensor, shows, told, transparent
 from weft.errors import NoTensor
 from weft.ops import activation, compare, elementwise, trigonometry
 from weft.ops import math as functions
+from weft.ops._rules import one_axis
 from weft.ops.joining import concat, stack
 from weft.ops.sorting import argsort
 from weft.ops.sparse import COOTensor, CSRTensor, RowTensor, ends_of_rows, rows_of, softmax_of, taken
@@ -258,9 +259,7 @@ def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
     matrices = [_a(COOTensor, "coo_concat", each) for each in sp_input]
     if len(matrices) < 2:
         raise ValueError("coo_concat: two matrices are expected at least")
-    if not -2 <= concat_dim < 2:
-        raise ValueError(f"coo_concat: there is no axis {concat_dim}")
-    axis = concat_dim % 2
+    axis = one_axis("coo_concat", concat_dim, 2)
     places, total = [], 0
     for each in matrices:
         if each.shape[1 - axis] != matrices[0].shape[1 - axis]:

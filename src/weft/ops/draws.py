@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, described, operator_class
+from weft.core import Tensor, as_operator, described, operator_class, told
 from weft.ops._checks import ints, lists, reals
 from weft.ops._rules import numbers
 from weft.ops.create import full, ones, ones_like
@@ -181,21 +181,6 @@ def _expected(kind: str, classes: int, drawn: int, unique: bool, numbers: Tensor
     return often.astype(dtypes.float32)
 
 
-def _candidates(
-    name: str, kind: str, true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int
-) -> Any:
-    check_classes(name, num_true, num_sampled, unique, range_max, seed)
-    if true_classes.ndim < 1 or true_classes.shape[-1] != num_true:
-        raise ValueError(f"{name}: classes of shape {true_classes.shape} are not {num_true} for each example")
-    odds = _chances(kind, range_max, Tensor(np.arange(range_max))).log()
-    shape = (range_max,) if unique else (num_sampled, range_max)
-    keys = odds - log(-log(rand(shape, dtype=dtypes.float64, seed=_seed(seed, 0)).maximum(1e-300)))
-    sampled = topk(keys, num_sampled)[1] if unique else keys.argmax(-1)
-    sampled = sampled.astype(true_classes.dtype)
-    expected = [_expected(kind, range_max, num_sampled, unique, each) for each in (true_classes, sampled)]
-    return sampled, *expected
-
-
 _CANDIDATES: Final = described(
     num_true="classes of each example.",
     num_sampled="how many are drawn.",
@@ -205,34 +190,41 @@ _CANDIDATES: Final = described(
 )
 
 
-@as_operator
-@_CANDIDATES
-def UniformCandidateSampler(
-    true_classes: Tensor, *, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0,
-    remove_accidental_hits: bool = False,
-) -> Any:  # fmt: skip
+def _sampler(name: str, kind: str, doc: str, init: str) -> type:
+    """Declare the operator class that draws classes by the chances of a kind."""
+
+    def compute(
+        true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int, **accepted: Any
+    ) -> Any:
+        check_classes(name, num_true, num_sampled, unique, range_max, seed)
+        if true_classes.ndim < 1 or true_classes.shape[-1] != num_true:
+            raise ValueError(f"{name}: classes of shape {true_classes.shape} are not {num_true} for each example")
+        odds = _chances(kind, range_max, Tensor(np.arange(range_max))).log()
+        shape = (range_max,) if unique else (num_sampled, range_max)
+        keys = odds - log(-log(rand(shape, dtype=dtypes.float64, seed=_seed(seed, 0)).maximum(1e-300)))
+        sampled = (topk(keys, num_sampled)[1] if unique else keys.argmax(-1)).astype(true_classes.dtype)
+        expected = [_expected(kind, range_max, num_sampled, unique, each) for each in (true_classes, sampled)]
+        return sampled, *expected
+
+    return operator_class(name, _CANDIDATES(told(compute, name, doc)), init)
+
+
+UniformCandidateSampler = _sampler(
+    "UniformCandidateSampler",
+    "uniform",
     """Classes drawn at random, and how often those of the examples and the drawn ones are expected.
 
-    Args:
-        remove_accidental_hits: accepted; see `ComputeAccidentalHits`.
-    """
-    return _candidates(
-        "UniformCandidateSampler", "uniform", true_classes, num_true, num_sampled, unique, range_max, seed
-    )
-
-
-@as_operator
-@_CANDIDATES
-def LogUniformCandidateSampler(
-    true_classes: Tensor, *, num_true: int = 1, num_sampled: int = 5, unique: bool = True, range_max: int = 5,
-    seed: int = 0,
-) -> Any:  # fmt: skip
-    """Classes drawn at random, the first ones more often, and how often those of the examples and the drawn ones are
-    expected.
-    """
-    return _candidates(
-        "LogUniformCandidateSampler", "log uniform", true_classes, num_true, num_sampled, unique, range_max, seed
-    )
+Args:
+    remove_accidental_hits: accepted; see `ComputeAccidentalHits`.""",
+    "num_true, num_sampled, unique, range_max, seed=0, remove_accidental_hits=False",
+)
+LogUniformCandidateSampler = _sampler(
+    "LogUniformCandidateSampler",
+    "log uniform",
+    "Classes drawn at random, the first ones more often, and how often those of the examples and the drawn ones are\n"
+    "expected.",
+    "num_true=1, num_sampled=5, unique=True, range_max=5, seed=0",
+)
 
 
 @as_operator

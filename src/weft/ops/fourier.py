@@ -18,12 +18,8 @@ __all__ = [
     "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
-_NORMS: Final = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": "forward"}
 #: what divides the inverse of a transform that is not divided
 _SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-_TRANSFORMS: Final[dict[str, Any]] = {
-    "fft": jnp.fft.fft, "ifft": jnp.fft.ifft, "rfft": jnp.fft.rfft, "irfft": jnp.fft.irfft,
-}  # fmt: skip
 
 
 def _described(lengths: str, root: str, wrong: str, **own: str) -> Any:
@@ -58,7 +54,7 @@ def _transform(x: Any, *, kind: str, n: int, axis: int, norm: str) -> Any:
         x = x.astype(jnp.float64 if double else jnp.float32)
     else:
         x = x.astype(jnp.complex128 if double else jnp.complex64)
-    return _TRANSFORMS[kind](x, n, axis, norm)
+    return getattr(jnp.fft, kind)(x, n, axis, norm)
 
 
 def _axes(name: str, ndim: int, dim: Any) -> tuple[int, ...]:
@@ -78,8 +74,8 @@ def _by_axes(name: str, x: Any, s: Any, dim: Any, norm: Any) -> Tensor:
         raise TypeError(f"{name}: the input must be a tensor of numbers, not of bools")
     if 0 in x.shape:
         raise ValueError(f"{name}: there is nothing to transform in a tensor of shape {x.shape}")
-    one_of(name, _NORMS, norm=norm)
-    kind, way = name.rstrip("2n"), _NORMS[norm]
+    one_of(name, (None, *_SWAPPED), norm=norm)
+    kind, way = name.rstrip("2n"), norm or "backward"
     if s is not None and not isinstance(s, (list, tuple)):
         s = (s,)
     if dim is None and s is not None:

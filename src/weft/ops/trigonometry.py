@@ -58,7 +58,6 @@ erfc = _special("erfc", "erfc", "Complementary error function of each element.",
 erfinv = _special("erfinv", "erfinv", "Inverse error function of each element.", "[0.0]", "[0.]")
 lgamma = _special("lgamma", "gammaln", "Logarithm of the gamma function of each element.", "[1.0]", "[0.]",
     then=".round(decimals=4)")  # fmt: skip
-
 digamma = _special("digamma", "digamma", "Derivative of `lgamma` at each element.", "[1.0]", "(1,)", then=".shape")
 bessel_i0 = _row("bessel_i0", lambda x: special.i0(floating(x)), "Modified Bessel function of order 0 of each element.",
     "[0.0]", "[1.]", then=".round(decimals=4)", method="i0",

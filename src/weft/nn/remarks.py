@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Any, Final, Self
 
 from weft import dtypes
+from weft.core import described
 from weft.cuts import check_strategies
 from weft.dtypes import DType
 from weft.ops._checks import positive_ints
@@ -44,6 +45,11 @@ def _numbered(name: str, doc: str) -> Any:
     return property(found, keep, doc=doc)
 
 
+_kept = described(
+    boost_type="kept.", fusion_size="kept.", init_in_server="kept.", mode="kept.", recurse="also for sub-cells."
+)
+
+
 class Remarks:
     """The part of a Cell that keeps what is said about it for parallel training, accelerators and listings."""
 
@@ -75,13 +81,9 @@ class Remarks:
         self._refresh_extras()
         return self
 
+    @_kept
     def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
-        """Accepted for programs that name a parameter server; parameters stay on the device.
-
-        Args:
-            recurse: also for sub-cells.
-            init_in_server: kept.
-        """
+        """Accepted for programs that name a parameter server; parameters stay on the device."""
         self._note("param_ps", (recurse, init_in_server))
 
     def set_jit_config(self, jit_config: Any) -> None:
@@ -92,12 +94,9 @@ class Remarks:
         """
         self._note("jit_config", jit_config)
 
+    @_kept
     def set_boost(self, boost_type: str) -> Self:
-        """Accepted for programs that ask for a training accelerator.
-
-        Args:
-            boost_type: kept.
-        """
+        """Accepted for programs that ask for a training accelerator."""
         return self._note("boost", boost_type)
 
     def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None, **kwargs: Any) -> Self:
@@ -117,18 +116,15 @@ class Remarks:
             ValueError: a dimension is cut into less than one part, or the Cell has no such parameter.
         """
         name = f"{type(self).__name__}.shard"
-        for what, value in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
-            check_strategies(name, what, value)
+        check_strategies(name, "in_strategy", in_strategy)
+        check_strategies(name, "out_strategy", out_strategy)
         if parameter_plan is not None:
             plan(name, self, parameter_plan)
         return self._note("shard", (in_strategy, out_strategy, kwargs))
 
+    @_kept
     def flatten_weights(self, fusion_size: int = 0) -> None:
-        """Accepted for programs that ask for contiguous weights; the compiler lays memory out.
-
-        Args:
-            fusion_size: kept.
-        """
+        """Accepted for programs that ask for contiguous weights; the compiler lays memory out."""
         self._note("flatten_weights", fusion_size)
 
     pipeline_stage = _numbered("pipeline_stage", "Pipeline stage of the cell, None if not set.")
@@ -150,12 +146,9 @@ class Remarks:
             raise ValueError(f"backward_prefetch must be 'Auto' or an int, not {backward_prefetch!r}")
         self._note("offload", backward_prefetch)
 
+    @_kept
     def set_broadcast_flag(self, mode: bool = True) -> Self:
-        """Accepted for programs that give all devices the parameters of one.
-
-        Args:
-            mode: kept.
-        """
+        """Accepted for programs that give all devices the parameters of one."""
         return self._note("broadcast", bool(mode))
 
     def set_data_parallel(self) -> None:

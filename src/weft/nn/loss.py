@@ -228,17 +228,16 @@ class SoftmaxCrossEntropyWithLogits(
     def __init__(self, sparse: bool = False, reduction: str = "none") -> None: ...
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _need_tensors("SoftmaxCrossEntropyWithLogits", logits, labels)
+        name = "SoftmaxCrossEntropyWithLogits"
+        _need_tensors(name, logits, labels)
         if self.sparse:
             if labels.dtype.category != 1:
-                raise TypeError(
-                    f"SoftmaxCrossEntropyWithLogits(sparse=True) takes integer class labels, not {labels.dtype}"
-                )
+                raise TypeError(f"{name}(sparse=True) takes integer class labels, not {labels.dtype}")
             return ops.cross_entropy(logits, labels, None, ops.NO_CLASS, self.reduction)
         if labels.shape != logits.shape:
             raise ValueError(
-                f"SoftmaxCrossEntropyWithLogits: labels of shape {labels.shape} do not fit logits of {logits.shape}; "
-                "use sparse=True for class indices"
+                f"{name}: labels of shape {labels.shape} do not fit logits of {logits.shape}; use sparse=True for "
+                "class indices"
             )
         if not labels.dtype.is_floating:
             labels = labels.astype(logits.dtype)

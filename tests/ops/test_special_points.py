@@ -62,7 +62,6 @@ RIGID = {
     "LastWritten": "its positions stay in range only as declared",
     "IndexSet": "its positions stay in range only as declared",
     "MarginOfClass": "its classes stay in range of the weights only as declared",
-    "TakeFromDense": "its positions stay in range only as declared",
 }
 #: distances of the slopes' second point: where they disagree, the function is too curved or jumps
 STEPS = (1e-5, 1e-7)

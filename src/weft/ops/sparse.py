@@ -13,26 +13,13 @@ from weft.errors import NoTensor
 from weft.ops._checks import tensors, tuples
 from weft.ops.elementwise import abs as absolute
 from weft.ops.elementwise import exp
-from weft.ops.gather import unsorted_segment_max, unsorted_segment_sum
+from weft.ops.gather import gather_nd, scatter_nd, unsorted_segment_max, unsorted_segment_sum
 from weft.ops.joining import stack
 from weft.ops.sorting import argsort
 
 __all__ = ["COOTensor", "CSRTensor", "RowTensor", "dense_to_sparse_coo", "dense_to_sparse_csr"]
 
 _INDICES = (dtypes.int16, dtypes.int32, dtypes.int64)
-
-
-@op("ScatterToDense", classes=())
-def _dense(indices: Any, values: Any, *, shape: tuple[int, ...]) -> Any:
-    """Zeros with values at places; those at one place are added."""
-    places = tuple(jnp.moveaxis(indices, -1, 0))
-    return jnp.zeros(shape, values.dtype).at[places].add(values, mode="drop")
-
-
-@op("TakeFromDense", classes=())
-def taken(indices: Any, dense: Any) -> Any:
-    """The values of a tensor at places."""
-    return dense[tuple(jnp.moveaxis(indices, -1, 0))]
 
 
 @op("EndsOfRows", classes=(), no_gradient="integers")
@@ -103,7 +90,7 @@ class RowTensor:
     @transparent
     def to_dense(self) -> Tensor:
         """The whole tensor."""
-        return _dense(self.indices.reshape((-1, 1)), self.values, self.dense_shape)
+        return scatter_nd(self.indices.reshape((-1, 1)), self.values, self.dense_shape)
 
     def __repr__(self) -> str:
         return f"RowTensor(shape={list(self.dense_shape)}, indices={self.indices!r}, values={self.values!r})"
@@ -136,7 +123,7 @@ class _Matrix:
     def to_dense(self) -> Tensor:
         """The matrix with its zeros."""
         places = self.to_coo()
-        return _dense(places.indices, places.values, places.shape)
+        return scatter_nd(places.indices, places.values, places.shape)
 
     @transparent
     def _of_dense(self, dense: Tensor) -> Self:
@@ -197,7 +184,7 @@ class _Matrix:
         """The elements of a factor at the places of this matrix; a number stands for all."""
         if not isinstance(other, Tensor) or other.ndim == 0:
             return other
-        return taken(self.to_coo().indices, other.broadcast_to(self.shape))
+        return gather_nd(other.broadcast_to(self.shape), self.to_coo().indices)
 
     @transparent
     def __mul__(self, other: Any) -> Self:
@@ -418,7 +405,7 @@ def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
         COOTensor
     """
     places = Tensor(_places_of(tensor))
-    return COOTensor(places, taken(places, tensor), tensor.shape)
+    return COOTensor(places, gather_nd(tensor, places), tensor.shape)
 
 
 @shows("dense_to_sparse_csr(Tensor([[0.0, 5.0]])).indptr.asnumpy().tolist()", "[0, 1]")
@@ -431,7 +418,7 @@ def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
     """
     places = _places_of(tensor)
     begins = np.searchsorted(places[:, 0], np.arange(tensor.shape[0] + 1)).astype(np.int32)
-    values = taken(Tensor(places), tensor)
+    values = gather_nd(tensor, Tensor(places))
     return CSRTensor(Tensor(begins), Tensor(np.ascontiguousarray(places[:, 1])), values, tensor.shape)
 
 

@@ -12,9 +12,10 @@ from weft.errors import NoTensor
 from weft.ops import activation, compare, elementwise, trigonometry
 from weft.ops import math as functions
 from weft.ops._rules import one_axis
+from weft.ops.gather import gather_nd
 from weft.ops.joining import concat, stack
 from weft.ops.sorting import argsort
-from weft.ops.sparse import COOTensor, CSRTensor, RowTensor, ends_of_rows, rows_of, softmax_of, taken
+from weft.ops.sparse import COOTensor, CSRTensor, RowTensor, ends_of_rows, rows_of, softmax_of
 
 _MODULES: Final = (activation, compare, elementwise, trigonometry, functions)
 #: functions of the elements that there are; zeros stay, whatever the function makes of 0
@@ -231,7 +232,7 @@ def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: tup
         Tensor: one element for each column.
     """
     dense = dense.broadcast_to((*sparse_shape[:2], *dense.shape[2:]))
-    return taken(stack((rows_of(indptr.astype(indices.dtype), indices.shape[0]), indices), -1), dense)
+    return gather_nd(dense, stack((rows_of(indptr.astype(indices.dtype), indices.shape[0]), indices), -1))
 
 
 @shows("coo_add(Tensor([[0, 5]]).to_coo(), Tensor([[1, 5]]).to_coo(), Tensor(2)).values", "[10]")

@@ -17,10 +17,9 @@ from weft.core import Tensor, as_operator, operator_class
 from weft.ops._checks import bools
 from weft.ops._rules import known, numbers
 from weft.ops.elementwise import conj
-from weft.ops.gather import gather, scatter_nd
+from weft.ops.gather import gather, gather_nd, scatter_nd
 from weft.ops.joining import concat
 from weft.ops.shape import reshape, swapaxes
-from weft.ops.sparse import taken
 from weft.ops.sparse_operators import COMPLEX, FLOATS, INDICES, at, fits, inside, of_type, softmax_in, summed, united
 
 _NUMBERS: Final = (dtypes.float32, dtypes.float64, *COMPLEX)
@@ -149,7 +148,7 @@ def DenseToCSRSparseMatrix(dense_input: Any, indices: Any) -> Any:
     if dense_input.ndim not in (2, 3) or indices.ndim != 2 or indices.shape[1] != dense_input.ndim:
         raise ValueError(f"{name}: places of shape {indices.shape} do not fit matrices of {dense_input.shape}")
     inside(name, indices, dense_input.shape)
-    return _of_places(name, indices, taken(indices, dense_input), dense_input.shape)
+    return _of_places(name, indices, gather_nd(dense_input, indices), dense_input.shape)
 
 
 @as_operator

@@ -17,12 +17,12 @@ from weft.core import Tensor, as_operator, check_bounds, operator_class
 from weft.ops._checks import bools, ints, lists, tensors
 from weft.ops._rules import known, numbers
 from weft.ops.create import full, zeros
-from weft.ops.gather import gather, unsorted_segment_sum
+from weft.ops.gather import gather, gather_nd, unsorted_segment_sum
 from weft.ops.joining import concat
 from weft.ops.math import add, maximum, minimum, mul, typed_div
 from weft.ops.select import where
 from weft.ops.shape import reshape
-from weft.ops.sparse import softmax_of, taken
+from weft.ops.sparse import softmax_of
 
 #: element types of places, and of places and shapes of some
 INT64: Final = (dtypes.int64,)
@@ -106,7 +106,7 @@ def _cwise(word: str, operation: Callable[..., Any], what: str) -> None:
         wrong = [n for n, size in zip(x2.shape[::-1], shape[::-1], strict=False) if n not in (1, size)]
         if x2.ndim > len(shape) or wrong:
             raise ValueError(f"{name}: a tensor of shape {x2.shape} is not broadcast to {shape}")
-        return operation(x1_values, taken(x1_indices, x2.broadcast_to(shape)))
+        return operation(x1_values, gather_nd(x2.broadcast_to(shape), x1_indices))
 
     compute.__doc__ = f"The values of a sparse tensor {what} those of a dense one at their places."
     operator_class(name, compute)

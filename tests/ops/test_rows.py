@@ -22,10 +22,10 @@ halved = row(
     __name__, "halved", lambda x, *, times=1: x / 2**times, "Half of each.", "4.0", "2.0",
     primitive="DocRowHalved", **_TRAITS,
 )  # fmt: skip
-negated = of_one(
-    __name__, "negated", jnp.negative, "Negated.", "1", "-1", primitive="DocRowNegated", **_TRAITS
+negated = of_one(__name__, "negated", jnp.negative, "Negated.", "1", "-1", primitive="DocRowNegated", **_TRAITS)
+rooted = of_floats(
+    __name__, "rooted", jnp.sqrt, "Roots.", "[4]", "[2.]", then=".abs()", primitive="DocRowRooted", **_TRAITS
 )
-rooted = of_floats(__name__, "rooted", jnp.sqrt, "Roots.", "[4]", "[2.]", then=".abs()", primitive="DocRowRooted", **_TRAITS)
 added = of_pairs(__name__, "added", jnp.add, "Sums.", "1, 2", "3", primitive="DocRowAdded", **_TRAITS)
 twice = of_pairs(
     __name__, "twice", jnp.add, "Sums.", "1, 2", "6", primitive="DocRowTwice",

@@ -113,7 +113,7 @@ def check_classes(name: str, num_true: Any, num_sampled: Any, unique: Any, range
         raise ValueError(f"{name}: seed must not be negative, not {seed}")
     bools(name, unique=unique)
     if unique and num_sampled > range_max:
-        raise ValueError(f"{name}: there are no {num_sampled} different classes below {range_max}")
+        raise ValueError(f"{name}: there are not {num_sampled} of {range_max} classes")
 
 
 def _check_samples(name: str, true_classes: Any, num_true: Any, *given: Any) -> None:

@@ -26,6 +26,12 @@ def _rows_of(name: str, splits: np.ndarray[Any, Any], count: int) -> np.ndarray[
     return np.repeat(np.arange(len(splits) - 1), np.diff(splits))
 
 
+def _levels(name: str, splits: list[np.ndarray[Any, Any]], total: int) -> list[np.ndarray[Any, Any]]:
+    """The row of each row and, last, of each of so many values, of nested splits."""
+    counts = [*(len(each) - 1 for each in splits[1:]), total]
+    return [_rows_of(name, each, count) for each, count in zip(splits, counts, strict=True)]
+
+
 def _within(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The place of each value in its row, of rows that ascend."""
     return np.arange(len(rows)) - np.searchsorted(rows, rows)
@@ -51,9 +57,7 @@ def RaggedTensorToSparse(rt_nested_splits: Any, rt_dense_values: Any, *, Tsplits
     of_type(name, (Tsplits,), **{f"splits{i}": each for i, each in enumerate(rt_nested_splits)})
     tensors(name, rt_dense_values=rt_dense_values)
     splits = [known(name, each) for each in rt_nested_splits]
-    counts = [len(each) - 1 for each in splits[1:]] + [rt_dense_values.shape[0]]
-    levels = [_rows_of(name, each, count) for each, count in zip(splits, counts, strict=True)]
-    places, inner = _ragged(levels), rt_dense_values.shape[1:]
+    places, inner = _ragged(_levels(name, splits, rt_dense_values.shape[0])), rt_dense_values.shape[1:]
     size = [len(splits[0]) - 1, *(int(np.diff(each).max(initial=0)) for each in splits), *inner]
     if inner:
         within = np.indices(inner).reshape(len(inner), -1).T
@@ -81,21 +85,19 @@ def RaggedTensorToTensor(
         raise ValueError(f"{name}: {len(row_partition_tensors)} partitions for {len(row_partition_types)} types")
     of_type(name, INDICES, **{f"partition{i}": each for i, each in enumerate(row_partition_tensors)})
     of_type(name, (), values=values, default_value=default_value)
-    parts = dict(enumerate(known(name, each) for each in row_partition_tensors))
+    parts = [known(name, each) for each in row_partition_tensors]
     sized = row_partition_types[:1] == ["FIRST_DIM_SIZE"]
     wanted = ["VALUE_ROWIDS"] * (len(parts) - 1) if sized else ["ROW_SPLITS"] * len(parts)
     if not wanted or row_partition_types[sized:] != wanted or (sized and parts[0].ndim):
         raise ValueError(f"{name}: partitions must be splits, or a size and ids of rows, not {row_partition_types}")
-    levels: list[np.ndarray[Any, Any]] = []
     first = int(parts[0]) if sized else len(parts[0]) - 1
-    rows = first
-    for i in range(sized, len(parts)):
-        count = values.shape[0] if i == len(parts) - 1 else len(parts[i]) if sized else len(parts[i + 1]) - 1
-        ids = parts[i] if sized else _rows_of(name, parts[i], count)
-        if len(ids) != count or (np.diff(ids) < 0).any() or (count and not 0 <= ids[0] <= ids[-1] < rows):
-            raise ValueError(f"{name}: the rows {ids.tolist()} of {count} values must ascend and be below {rows}")
-        levels.append(ids)
-        rows = count
+    levels = parts[1:] if sized else _levels(name, parts, values.shape[0])
+    counts = [first, *map(len, levels)]
+    for ids, rows in zip(levels, counts, strict=False):
+        if (np.diff(ids) < 0).any() or (len(ids) and not 0 <= ids[0] <= ids[-1] < rows):
+            raise ValueError(f"{name}: the rows {ids.tolist()} must ascend and be below {rows}")
+    if counts[-1] != values.shape[0]:
+        raise ValueError(f"{name}: there are {counts[-1]} rows for {values.shape[0]} values")
     given = numbers(shape)
     if len(given) != len(levels) + values.ndim:
         raise ValueError(f"{name}: a shape of {given} does not fit {len(levels)} partitions of {values.shape}")

@@ -44,12 +44,10 @@ pack = joining.stack
 unpack = joining.unstack
 
 scalar_log = python_math.log
-bool_eq = operator.eq
-string_eq = operator.eq
+bool_eq = string_eq = tuple_equal = operator.eq
 string_concat = operator.add
 is_ = operator.is_
 is_not = operator.is_not
-tuple_equal = operator.eq
 tuple_len = list_len = len
 tuple_getitem = list_getitem = dict_getitem = operator.getitem
 isinstance_ = isinstance
@@ -199,8 +197,9 @@ def reduced_shape(shape: Any, axis: Any) -> tuple[int, ...]:
     return tuple(1 if i in axes else dim for i, dim in enumerate(shape))
 
 
-def _scalar(name: str, operation: Callable[..., Any], divides: bool = False) -> Callable[..., Any]:
+def _scalar(operation: Callable[..., Any], divides: bool = False) -> Callable[..., Any]:
     """A function ``scalar_...(x, y)`` of two numbers, or tensors."""
+    name = f"scalar_{operation.__name__.removeprefix('true')}"
 
     def function(x: Any, y: Any) -> Any:
         if divides and isinstance(y, Tensor) and y.size != 1:
@@ -220,19 +219,12 @@ Example:
     return told(function, name, doc)
 
 
-scalar_add = _scalar("scalar_add", operator.add)
-scalar_sub = _scalar("scalar_sub", operator.sub)
-scalar_mul = _scalar("scalar_mul", operator.mul)
-scalar_div = _scalar("scalar_div", operator.truediv, divides=True)
-scalar_floordiv = _scalar("scalar_floordiv", operator.floordiv, divides=True)
-scalar_mod = _scalar("scalar_mod", operator.mod, divides=True)
-scalar_pow = _scalar("scalar_pow", operator.pow)
-scalar_eq = _scalar("scalar_eq", operator.eq)
-scalar_ne = _scalar("scalar_ne", operator.ne)
-scalar_lt = _scalar("scalar_lt", operator.lt)
-scalar_le = _scalar("scalar_le", operator.le)
-scalar_gt = _scalar("scalar_gt", operator.gt)
-scalar_ge = _scalar("scalar_ge", operator.ge)
+scalar_add, scalar_sub, scalar_mul, scalar_pow = map(_scalar, (operator.add, operator.sub, operator.mul, operator.pow))
+scalar_eq, scalar_ne, scalar_lt = map(_scalar, (operator.eq, operator.ne, operator.lt))
+scalar_le, scalar_gt, scalar_ge = map(_scalar, (operator.le, operator.gt, operator.ge))
+scalar_div, scalar_floordiv, scalar_mod = (
+    _scalar(each, divides=True) for each in (operator.truediv, operator.floordiv, operator.mod)
+)
 
 
 @shows("scalar_uadd(2)", "2")

@@ -183,7 +183,7 @@ class RecurrentCell(_OfGates):
 
     _example = """
         >>> h = c = zeros((2, 4))
-        >>> {name}(3, 4)(zeros((2, 3)), {}
+        >>> {name}(3, 4)(zeros((2, 3)), {}){}.shape
         (2, 4)
     """
 
@@ -206,21 +206,21 @@ class RecurrentCell(_OfGates):
         return recurrent_step(x, h, c, *self._weights(), self._kind)
 
 
-class LSTMCell(RecurrentCell, kind="lstm", shows=("(h, c))[0].shape",)):
+class LSTMCell(RecurrentCell, kind="lstm", shows=("(h, c)", "[0]")):
     """One step of long short-term memory: ``(x, (h, c))`` to ``(h, c)``."""
 
     def construct(self, x: Tensor, hx: Any) -> Any:
         return self._step(x, hx[0], hx[1])
 
 
-class GRUCell(RecurrentCell, kind="gru", shows=("h).shape",)):
+class GRUCell(RecurrentCell, kind="gru", shows=("h", "")):
     """One step of a gated recurrent unit: ``(x, h)`` to ``h``."""
 
     def construct(self, x: Tensor, hx: Tensor) -> Any:
         return self._step(x, hx, None)[0]
 
 
-class RNNCell(RecurrentCell, shows=("h).shape",)):
+class RNNCell(RecurrentCell, shows=("h", "")):
     """One step of a plain recurrent unit: ``(x, h)`` to ``h``."""
 
     def __init__(

@@ -156,7 +156,7 @@ class _OfAttention(Described, Cell):
     _example = """
         >>> import weft
         >>> x, memory = weft.ops.ones((5, 2, 8)), weft.ops.ones((3, 2, 8))
-        >>> {name}({}).shape
+        >>> {name}({})({}).shape
         (5, 2, 8)
     """
 
@@ -222,14 +222,14 @@ class _Layers(_OfAttention):
         return x if self.norm is None else self.norm(x)
 
 
-class TransformerEncoderLayer(_Layer, shows=("8, 2, 16)(x",)):
+class TransformerEncoderLayer(_Layer, shows=("8, 2, 16", "x")):
     """Self-attention and two dense layers, each with a residual and a normalisation."""
 
     def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
         return self._through(src, (self._attend, src_mask, src_key_padding_mask), (self._feed_forward,))
 
 
-class TransformerEncoder(_Layers, shows=("TransformerEncoderLayer(8, 2, 16), 2)(x",)):
+class TransformerEncoder(_Layers, shows=("TransformerEncoderLayer(8, 2, 16), 2", "x")):
     """Encoder layers one after the other.
 
     Args:
@@ -243,7 +243,7 @@ class TransformerEncoder(_Layers, shows=("TransformerEncoderLayer(8, 2, 16), 2)(
         return self._through(src, src_mask, src_key_padding_mask)
 
 
-class TransformerDecoderLayer(_Layer, decodes=True, shows=("8, 2, 16)(x, memory",)):
+class TransformerDecoderLayer(_Layer, decodes=True, shows=("8, 2, 16", "x, memory")):
     """Self-attention, attention to what an encoder gave, and two dense layers, each with a residual and a
     normalisation.
     """
@@ -265,7 +265,7 @@ class TransformerDecoderLayer(_Layer, decodes=True, shows=("8, 2, 16)(x, memory"
         return self.multihead_attn(x, memory, memory, padding, False, mask)[0]
 
 
-class TransformerDecoder(_Layers, shows=("TransformerDecoderLayer(8, 2, 16), 2)(x, memory",)):
+class TransformerDecoder(_Layers, shows=("TransformerDecoderLayer(8, 2, 16), 2", "x, memory")):
     """Decoder layers one after the other.
 
     Args:
@@ -288,7 +288,7 @@ class TransformerDecoder(_Layers, shows=("TransformerDecoderLayer(8, 2, 16), 2)(
         return self._through(tgt, memory, *masks)
 
 
-class Transformer(_OfAttention, shows=("8, 2, 1, 1, 16)(memory, x",)):
+class Transformer(_OfAttention, shows=("8, 2, 1, 1, 16", "memory, x")):
     """An encoder and a decoder of sequences.
 
     Args:

@@ -50,6 +50,34 @@ def test_lists_agree_with_the_cells() -> None:
         assert rates == pytest.approx([float(cell(t).asnumpy()) for t in steps], rel=1e-5)
 
 
+def test_lists_are_the_formulas() -> None:
+    first, last, speed, length = 0.1, 0.01, 0.9, 4
+    epochs = [step // 2 for step in range(12)]
+    stairs = [epoch // length * length for epoch in epochs]
+    periods = [max(math.ceil(n / length), 1) * length for n in epochs]
+    wanted = {
+        nn.exponential_decay_lr: ((first, speed, 12, 2, length), [first * speed ** (n / length) for n in epochs]),
+        nn.natural_exp_decay_lr: ((first, speed, 12, 2, length, True), [first * math.exp(-speed * n) for n in stairs]),
+        nn.inverse_decay_lr: ((first, speed, 12, 2, length), [first / (1 + speed * n / length) for n in epochs]),
+        nn.cosine_decay_lr: (
+            (last, first, 12, 2, length),
+            [last + (first - last) * (1 + math.cos(math.pi * min(n / length, 1))) / 2 for n in epochs],
+        ),
+        nn.polynomial_decay_lr: (
+            (first, last, 12, 2, length, 0.5, True),
+            [last + (first - last) * (1 - n / total) ** 0.5 for n, total in zip(epochs, periods, strict=True)],
+        ),
+        nn.warmup_lr: ((first, 12, 2, length), [first * min(n / length, 1) for n in epochs]),
+    }
+    for function, (given, rates) in wanted.items():
+        assert function(*given) == pytest.approx(rates, rel=1e-12)
+
+
+def test_a_warmup_is_named() -> None:
+    with pytest.raises(ValueError, match="warmup_epoch must be positive"):
+        nn.warmup_lr(0.1, 8, 1, 0)
+
+
 def test_piecewise() -> None:
     assert nn.piecewise_constant_lr([2, 5], [0.1, 0.05]) == [0.1, 0.1, 0.05, 0.05, 0.05]
     with pytest.raises(ValueError, match="must rise"):

@@ -158,4 +158,5 @@ def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup
         warmup_epoch: length of the rise.
     """
     _positive("learning_rate", learning_rate)
+    _positive("warmup_epoch", warmup_epoch, integer=True)
     return _decay(formulas.warmup, total_step, step_per_epoch, warmup_epoch, rate=learning_rate)

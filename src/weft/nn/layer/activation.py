@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from weft.core import Parameter, Tensor, shows
 from weft.nn.cell import Cell
-from weft.nn.declared import Applied, Described, Shown, declared, flag, real, signed
+from weft.nn.declared import Applied, Described, Shown, declared, flag, real
 from weft.nn.initializer import initializer
 from weft.ops import activation as ops
 from weft.ops.dropout import rrelu
@@ -29,37 +29,62 @@ class _Activation(Described, Applied):
         [{}]
     """
 
-
-def _of(operation: Any, name: str, *shown: str, **settings: Any) -> Any:
-    """The cell of an operation; `settings` are what its constructor takes, and what each is by default."""
-    body: dict[str, Any] = {"__doc__": f"`{operation.__name__}` as a cell.", "__module__": __name__}
-    if settings:
-        kinds = {setting: type(default).__name__ for setting, default in settings.items()}
-        making = declared(**{setting: real for setting, kind in kinds.items() if kind == "float"})
-        body["__init__"] = making(signed({**kinds, "return": "None"}, settings))
-    return type(name, (_Activation,), body, operation=operation, shows=shown)
+    def __init_subclass__(cls, operation: Any = None, **kwargs: Any) -> None:
+        if operation is not None:
+            cls.__doc__ = cls.__doc__ or f"`{operation.__name__}` as a cell."
+        super().__init_subclass__(operation=operation, **kwargs)
 
 
-ReLU = _of(ops.relu, "ReLU", "", "-1.0, 2.0", "0. 2.")
-ReLU6 = _of(ops.relu6, "ReLU6", "", "-1.0, 8.0", "0. 6.")
-Sigmoid = _of(ops.sigmoid, "Sigmoid", "", "0.0", "0.5")
-Tanh = _of(ops.tanh, "Tanh", "", "0.0", "0.")
-FastGelu = _of(ops.fast_gelu, "FastGelu", "", "0.0", "0.")
-LeakyReLU = _of(ops.leaky_relu, "LeakyReLU", "0.5", "-1.0, 2.0", "-0.5  2. ", alpha=0.2)
-ELU = _of(ops.elu, "ELU", "", "0.0, 2.0", "0. 2.", alpha=1.0)
-CELU = _of(ops.celu, "CELU", "", "0.0, 2.0", "0. 2.", alpha=1.0)
-SeLU = _of(ops.selu, "SeLU", "", "0.0", "0.")
-HSwish = _of(ops.hardswish, "HSwish", "", "3.0", "3.")
-HSigmoid = _of(ops.hardsigmoid, "HSigmoid", "", "0.0", "0.5")
-Hardtanh = _of(ops.hardtanh, "Hardtanh", "", "-2.0, 0.5", "-1.   0.5", min_val=-1.0, max_val=1.0)
-HShrink = _of(ops.hardshrink, "HShrink", "", "0.25, 2.0", "0. 2.", lambd=0.5)
-SoftShrink = _of(ops.softshrink, "SoftShrink", "", "0.25, 2.0", "0.  1.5", lambd=0.5)
-Mish = _of(ops.mish, "Mish", "", "0.0", "0.")
-SiLU = _of(ops.silu, "SiLU", "", "0.0", "0.")
-Softsign = _of(ops.softsign, "Softsign", "", "1.0", "0.5")
-Tanhshrink = _of(ops.tanhshrink, "Tanhshrink", "", "0.0", "0.")
-LogSigmoid = _of(ops.logsigmoid, "LogSigmoid", "", "0.0", "-0.6931472")
-LogSoftmax = _of(ops.log_softmax, "LogSoftmax", "", "0.0", "0.", axis=-1)
+# fmt: off
+class ReLU(_Activation, operation=ops.relu, shows=("", "-1.0, 2.0", "0. 2.")): ...
+class ReLU6(_Activation, operation=ops.relu6, shows=("", "-1.0, 8.0", "0. 6.")): ...
+class Sigmoid(_Activation, operation=ops.sigmoid, shows=("", "0.0", "0.5")): ...
+class Tanh(_Activation, operation=ops.tanh, shows=("", "0.0", "0.")): ...
+class FastGelu(_Activation, operation=ops.fast_gelu, shows=("", "0.0", "0.")): ...
+class SeLU(_Activation, operation=ops.selu, shows=("", "0.0", "0.")): ...
+class HSwish(_Activation, operation=ops.hardswish, shows=("", "3.0", "3.")): ...
+class HSigmoid(_Activation, operation=ops.hardsigmoid, shows=("", "0.0", "0.5")): ...
+class Mish(_Activation, operation=ops.mish, shows=("", "0.0", "0.")): ...
+class SiLU(_Activation, operation=ops.silu, shows=("", "0.0", "0.")): ...
+class Softsign(_Activation, operation=ops.softsign, shows=("", "1.0", "0.5")): ...
+class Tanhshrink(_Activation, operation=ops.tanhshrink, shows=("", "0.0", "0.")): ...
+class LogSigmoid(_Activation, operation=ops.logsigmoid, shows=("", "0.0", "-0.6931472")): ...
+# fmt: on
+
+
+class LeakyReLU(_Activation, operation=ops.leaky_relu, shows=("0.5", "-1.0, 2.0", "-0.5  2. ")):
+    @declared(alpha=real)
+    def __init__(self, alpha: float = 0.2) -> None: ...
+
+
+class ELU(_Activation, operation=ops.elu, shows=("", "0.0, 2.0", "0. 2.")):
+    @declared(alpha=real)
+    def __init__(self, alpha: float = 1.0) -> None: ...
+
+
+class CELU(_Activation, operation=ops.celu, shows=("", "0.0, 2.0", "0. 2.")):
+    @declared(alpha=real)
+    def __init__(self, alpha: float = 1.0) -> None: ...
+
+
+class Hardtanh(_Activation, operation=ops.hardtanh, shows=("", "-2.0, 0.5", "-1.   0.5")):
+    @declared(min_val=real, max_val=real)
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None: ...
+
+
+class HShrink(_Activation, operation=ops.hardshrink, shows=("", "0.25, 2.0", "0. 2.")):
+    @declared(lambd=real)
+    def __init__(self, lambd: float = 0.5) -> None: ...
+
+
+class SoftShrink(_Activation, operation=ops.softshrink, shows=("", "0.25, 2.0", "0.  1.5")):
+    @declared(lambd=real)
+    def __init__(self, lambd: float = 0.5) -> None: ...
+
+
+class LogSoftmax(_Activation, operation=ops.log_softmax, shows=("", "0.0", "0.")):
+    @declared()
+    def __init__(self, axis: int = -1) -> None: ...
 
 
 class GELU(_Activation, operation=ops.gelu, shows=("", "0.0", "0.")):

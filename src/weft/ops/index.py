@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ from weft.core.tracebacks import hide_operation
 from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType
 from weft.ops._assigning import assigned, stays
-from weft.ops._rules import wide
+from weft.ops._rules import tensor, wide
 from weft.ops.joining import rows, stack
 from weft.ops.reduce import any as any_of
 from weft.ops.select import WHERE
@@ -45,16 +45,13 @@ def _materialise(spec: Spec, indices: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index as JAX takes it."""
     arrays = iter(indices)
     entries: list[Any] = []
-    for entry in spec:
-        kind = entry[0]
-        if kind == "i":
-            entries.append(entry[1])
-        elif kind == "s":
-            entries.append(slice(*entry[1:]))
+    for kind, *parts in spec:
+        if kind == "t":
+            entries.append(wide(next(arrays)))
         elif kind == "n":
             entries.append(None)
         else:
-            entries.append(wide(next(arrays)))
+            entries.append(slice(*parts) if kind == "s" else parts[0])
     return tuple(entries)
 
 
@@ -83,15 +80,21 @@ class _GetItem(Primitive):
     def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """Without JAX where possible: a loop over a tensor reads each row by an index of its own."""
         spec, x = attrs[0], inputs[0]
-        if len(inputs) == 1 and x is not None and x.weak is None and not x.is_open and not has_open(spec):
-            box = box_of(spec, x.shape) if sum(entry[0] != "n" for entry in spec) == len(x.shape) else None
-            if box is not None:
-                return (TensorType.of(x.dtype, box[3]),)
-        if len(inputs) == 1 and x is not None and (x.is_open or has_open(spec)):
-            shape = _open_shape(spec, x.shape)
+        if len(inputs) == 1 and x is not None:
+            shape: tuple[Any, ...] | None = None
+            if x.is_open or has_open(spec):
+                shape = _open_shape(spec, x.shape)
+            elif x.weak is None and _dimensions(spec) == len(x.shape):
+                box = box_of(spec, x.shape)
+                shape = None if box is None else box.shape
             if shape is not None:
                 return (TensorType.of(x.dtype, shape),)
         return super()._infer(attrs, inputs)
+
+
+def _dimensions(spec: Spec) -> int:
+    """How many dimensions of the tensor an index stands for."""
+    return sum(entry[0] != "n" for entry in spec)
 
 
 def _open_shape(spec: Spec, shape: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -197,7 +200,7 @@ def _forward(spec: Spec, shape: tuple[int, ...]) -> tuple[Spec, tuple[int, ...]]
     entries: list[Entry] = []
     turned = []
     axis = dim = 0
-    for entry in (*spec, *[_FULL_SLICE] * (len(shape) - sum(entry[0] != "n" for entry in spec))):
+    for entry in (*spec, *[_FULL_SLICE] * (len(shape) - _dimensions(spec))):
         if entry[0] == "s" and (entry[3] or 1) < 0:
             positions = range(*slice(*entry[1:]).indices(shape[axis]))[::-1]
             entry = ("s", positions.start, positions.stop, positions.step) if positions else ("s", 0, 0, 1)
@@ -206,11 +209,6 @@ def _forward(spec: Spec, shape: tuple[int, ...]) -> tuple[Spec, tuple[int, ...]]
         axis += entry[0] != "n"
         dim += entry[0] != "i"
     return tuple(entries), tuple(turned)
-
-
-def _spans(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
-    """From the first position of a strided box to its last."""
-    return tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps, strict=True)])
 
 
 def _strided_updated(x: Any, value: Any, starts: Sequence[Any], steps: tuple[int, ...], add: bool = False) -> Any:
@@ -244,16 +242,10 @@ INDEX_ADD = _Update(
 # -- the primitives: positions as an operand ------------------------------------------------------------------
 
 
-def _window(x: Any, starts: Any, sizes: tuple[int, ...], steps: tuple[int, ...]) -> Any:
-    return lax.dynamic_slice(x, [starts[i] for i in range(len(sizes))], _spans(sizes, steps))
-
-
-def _strides(steps: tuple[int, ...]) -> tuple[slice, ...]:
-    return tuple([slice(None, None, step) for step in steps])
-
-
 def _slice_at(x: Any, starts: Any, *, sizes: Any, steps: Any, shape: Any) -> Any:
-    return _window(x, starts, sizes, steps)[_strides(steps)].reshape(shape)
+    spans = [(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps, strict=True)]
+    whole = lax.dynamic_slice(x, [starts[i] for i in range(x.ndim)], spans)
+    return whole[tuple([slice(None, None, step) for step in steps])].reshape(shape)
 
 
 def _update_at(x: Any, value: Any, starts: Any, *, sizes: Any, steps: Any, shape: Any) -> Any:
@@ -284,7 +276,8 @@ UPDATE_AT = Primitive("UpdateAt", _update_at, attr_names=_AT, derivative=_update
 
 
 def _entries(index: Any) -> list[Any]:
-    return list(index) if isinstance(index, tuple) else [index]
+    """The entries of an index, array-likes as tensors or NumPy arrays."""
+    return [_array(entry) for entry in (index if isinstance(index, tuple) else (index,))]
 
 
 def _array(entry: Any) -> Any:
@@ -294,7 +287,7 @@ def _array(entry: Any) -> Any:
     if isinstance(entry, (list, range, tuple)):
         items = list(entry)
         if any_symbolic(items):
-            return stack([item if isinstance(item, Tensor) else Tensor(item) for item in items])
+            return stack([tensor(item) for item in items])
         found = np.asarray([np.array(i) if isinstance(i, Tensor) else i for i in items])
         return found.astype(np.int64) if not found.size else found
     if isinstance(entry, Array):
@@ -323,23 +316,21 @@ def _consumed(entry: Any) -> int:
     if entry is None or entry is Ellipsis:
         return 0
     if _is_mask(entry):
-        return len(np.shape(entry)) if not isinstance(entry, Tensor) else entry.ndim
+        return len(entry.shape) if isinstance(entry, (Tensor, np.ndarray)) else 0
     return 1
 
 
 def _expanded(index: Any, ndim: int) -> list[Any]:
     """The entries of an index, array-likes as arrays, one for every dimension."""
-    entries = [_array(entry) for entry in _entries(index)]
-    used = sum(_consumed(entry) for entry in entries)
+    entries = _entries(index)
+    used = sum(map(_consumed, entries))
     dots = [i for i, entry in enumerate(entries) if entry is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if used > ndim:
         raise IndexError(f"too many indices: the tensor has {ndim} dimensions, the index stands for {used}")
-    fill: list[Any] = [slice(None)] * (ndim - used)
-    if dots:
-        return entries[: dots[0]] + fill + entries[dots[0] + 1 :]
-    return entries + fill
+    at = dots[0] if dots else len(entries)
+    return [*entries[:at], *[slice(None)] * (ndim - used), *entries[at + 1 :]]
 
 
 def _bounded(position: int, size: int, axis: int) -> int:
@@ -394,43 +385,48 @@ def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
     for entry in _expanded(index, len(shape)):
         if entry is None:
             spec.append(("n",))
-            continue
-        if isinstance(entry, slice):
-            spec.append(_slice_entry(entry, shape[axis]))
         elif _is_mask(entry):
             axis += _parse_mask(entry, shape, axis, spec, operands)
-            continue
-        elif isinstance(entry, Tensor):
-            if entry.dtype.category != 1:
-                raise IndexError(f"tensors used as indices must be integer or bool, not {entry.dtype}")
-            size = shape[axis]
-            check_bounds(entry, size, f"index {{}} is out of bounds for axis {axis} with size {shown(size)}")
-            spec.append(("t",))
-            operands.append(entry)
-        elif type(entry) is GraphNumber and entry.kind is int:
-            size, number = shape[axis], entry.tensor
-            require((number >= -size) & (number < size), f"whether an index fits axis {axis} with size {shown(size)}")
-            spec.append(("t",))
-            operands.append(apply(CAST, (number,), (dtypes.int64,)))
-        elif isinstance(entry, np.ndarray):
-            if entry.dtype.kind not in "iu":
-                raise IndexError(f"arrays used as indices must be integer or bool, not {entry.dtype}")
-            if entry.size:
-                _bounded(int(entry.min()), shape[axis], axis)
-                _bounded(int(entry.max()), shape[axis], axis)
-            spec.append(("t",))
-            operands.append(Tensor(entry))
         else:
-            try:
-                position = whole(entry)
-            except TypeError:
-                kind = type(settled(entry)).__name__
-                raise IndexError(
-                    f"an index is made of ints, slices, None, ..., integer or bool arrays, not {kind}"
-                ) from None
-            spec.append(("i", _bounded(position, shape[axis], axis)))
-        axis += 1
+            size = shape[axis]
+            operand = _operand(entry, size, axis)
+            if operand is not None:
+                spec.append(("t",))
+                operands.append(operand)
+            elif isinstance(entry, slice):
+                spec.append(_slice_entry(entry, size))
+            else:
+                spec.append(("i", _bounded(_position(entry), size, axis)))
+            axis += 1
     return tuple(spec), operands
+
+
+def _operand(entry: Any, size: Any, axis: int) -> Tensor | None:
+    """An entry that is data as a tensor of positions, None for others."""
+    if isinstance(entry, Tensor):
+        if entry.dtype.category != 1:
+            raise IndexError(f"tensors used as indices must be integer or bool, not {entry.dtype}")
+        check_bounds(entry, size, f"index {{}} is out of bounds for axis {axis} with size {shown(size)}")
+        return entry
+    if type(entry) is GraphNumber and entry.kind is int:
+        number = entry.tensor
+        require((number >= -size) & (number < size), f"whether an index fits axis {axis} with size {shown(size)}")
+        return apply(CAST, (number,), (dtypes.int64,))
+    if isinstance(entry, np.ndarray):
+        if entry.dtype.kind not in "iu":
+            raise IndexError(f"arrays used as indices must be integer or bool, not {entry.dtype}")
+        for extreme in (entry.min(), entry.max()) if entry.size else ():
+            _bounded(int(extreme), size, axis)
+        return Tensor(entry)
+    return None
+
+
+def _position(entry: Any) -> int:
+    try:
+        return whole(entry)
+    except TypeError:
+        kind = type(settled(entry)).__name__
+        raise IndexError(f"an index is made of ints, slices, None, ..., integer or bool arrays, not {kind}") from None
 
 
 def _parse_mask(mask: Any, shape: tuple[int, ...], axis: int, spec: list[Entry], operands: list[Tensor]) -> int:
@@ -457,36 +453,38 @@ def _parse_mask(mask: Any, shape: tuple[int, ...], axis: int, spec: list[Entry],
 # -- reading ---------------------------------------------------------------------------------------------------
 
 
-def box_of(
-    spec: Spec, shape: tuple[int, ...]
-) -> tuple[list[int], tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    """Starts, sizes, steps and result shape of an index of ints, forward slices and new axes; else None."""
-    starts, sizes, steps, result = [], [], [], []
-    axis = 0
-    for entry in spec:
-        kind = entry[0]
+class Box(NamedTuple):
+    """What an index of ints, forward slices and new axes selects."""
+
+    starts: list[int]
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+    #: of the result
+    shape: tuple[int, ...]
+
+
+def box_of(spec: Spec, shape: tuple[int, ...]) -> Box | None:
+    """The box that an index selects; None if it is none."""
+    starts: list[int] = []
+    sizes, steps, result = [], [], []
+    for kind, *parts in spec:
         if kind == "t":
             return None
         if kind == "n":
             result.append(1)
             continue
-        if kind == "i":
-            start, count, step = entry[1], 1, 1
-        else:
-            start, stop, step = slice(*entry[1:]).indices(shape[axis])
+        start, count, step = parts[0], 1, 1
+        if kind == "s":
+            start, stop, step = slice(*parts).indices(shape[len(starts)])
             if step < 0:
                 return None
             count = len(range(start, stop, step))
             result.append(count)
-            if not count:
-                start, step = 0, 1
-            elif count == 1:
-                step = 1
+            start, step = start if count else 0, step if count > 1 else 1
         starts.append(start)
         sizes.append(count)
         steps.append(step)
-        axis += 1
-    return starts, tuple(sizes), tuple(steps), tuple(result)
+    return Box(starts, tuple(sizes), tuple(steps), tuple(result))
 
 
 @shows("Tensor([[1, 2], [3, 4]])[:, -1]", "[2 4]")
@@ -506,9 +504,8 @@ def getitem(self: Any, index: Any) -> Any:
     try:
         spec, operands = parse(index, self.shape)
         made = _selected(self, spec, operands)
-        if is_basic(index):  # the operands are positions that only the running graph knows
-            return share(made, self, ("index", spec, tuple(operands)))
-        return made
+        # the operands of a view are positions that only the running graph knows
+        return share(made, self, ("index", spec, tuple(operands))) if is_basic(index) else made
     except Exception as error:
         hide_operation(error)
         raise
@@ -517,15 +514,12 @@ def getitem(self: Any, index: Any) -> Any:
 def _selected(x: Any, spec: Spec, operands: Any) -> Any:
     """``x[index]``, as a new tensor."""
     if not operands and trace_module.current() is None:
-        shape = x.shape
-        box = box_of(spec, shape)
+        box = box_of(spec, x.shape)
         if box is not None:
-            starts, sizes, steps, result = box
-            if result == shape and sizes == shape:
-                return separate(x)
-            if sizes == shape:
-                return apply(_RESHAPE, (x,), (result,))
-            return apply(SLICE_AT, (x, wrap(np.array(starts, np.int32))), (sizes, steps, result))
+            starts, *attrs = box
+            if box.sizes == x.shape:
+                return separate(x) if box.shape == x.shape else apply(_RESHAPE, (x,), (box.shape,))
+            return apply(SLICE_AT, (x, wrap(np.array(starts, np.int32))), tuple(attrs))
     return apply(GETITEM, (x, *operands), (spec,))
 
 
@@ -580,7 +574,7 @@ def _value_for(x: Any, value: Any) -> Tensor:
         value = value.operand(x.dtype)
     if not isinstance(value, Tensor):
         if isinstance(value, (list, tuple)) and any_symbolic(list(value)):
-            value = stack([item if isinstance(item, Tensor) else Tensor(item) for item in value])
+            value = stack([tensor(item) for item in value])
         else:
             value = literal(value, x.dtype) if value.__class__ in (bool, int, float) else Tensor(value)
     return value if value.dtype is x.dtype else value.astype(x.dtype)
@@ -589,14 +583,11 @@ def _value_for(x: Any, value: Any) -> Tensor:
 def updated(x: Any, index: Any, value: Any, accumulate: bool = False) -> Any:
     """A tensor like `x` with ``x[index] = value`` done; with `accumulate` it is added at each position."""
     value = _value_for(x, value)
-    if accumulate:
-        spec, operands = parse(index, x.shape)
-        return apply(INDEX_ADD, (x, value, *operands), (spec,))
-    masked = _masked(x, index, value)
+    masked = None if accumulate else _masked(x, index, value)
     if masked is not None:
         return masked
     spec, operands = parse(index, x.shape)
-    return _replaced(x, value, spec, operands)
+    return apply(INDEX_ADD, (x, value, *operands), (spec,)) if accumulate else _replaced(x, value, spec, operands)
 
 
 def _replaced(x: Any, value: Tensor, spec: Spec, operands: Any) -> Any:
@@ -604,12 +595,10 @@ def _replaced(x: Any, value: Tensor, spec: Spec, operands: Any) -> Any:
     if trace_module.current() is None and not operands:
         box = box_of(spec, x.shape)
         if box is not None:
-            starts, sizes, steps, result = box
-            value = _fewer_dimensions(value, len(result))
-            return apply(UPDATE_AT, (x, value, wrap(np.array(starts, np.int32))), (sizes, steps, result))
-    rank = sum(1 for entry in spec if entry[0] in "sn")
-    if operands:
-        rank += max(operand.ndim for operand in operands)
+            starts, *attrs = box
+            value = _fewer_dimensions(value, len(box.shape))
+            return apply(UPDATE_AT, (x, value, wrap(np.array(starts, np.int32))), tuple(attrs))
+    rank = sum(entry[0] in "sn" for entry in spec) + max((operand.ndim for operand in operands), default=0)
     return apply(INDEX_SET, (x, _fewer_dimensions(value, rank), *operands), (spec,))
 
 
@@ -623,7 +612,7 @@ def _fewer_dimensions(value: Tensor, rank: int) -> Tensor:
 
 def _masked(x: Any, index: Any, value: Tensor) -> Any:
     """Assignment by one bool mask of a value that does not depend on how many positions it selects; else None."""
-    entries = [_array(e) for e in _entries(index)]
+    entries = _entries(index)
     while len(entries) > 1 and (
         entries[-1] is Ellipsis or (isinstance(entries[-1], slice) and entries[-1] == slice(None))
     ):

@@ -255,27 +255,25 @@ def _conv_transpose(
     steps = per_dimension(name, "stride", stride, rank)
     holes = per_dimension(name, "dilation", dilation, rank)
     extra = per_dimension(name, "output_padding", output_padding, rank, 0)
-    kernel = weight.shape[2:]
     found = padding_of(name, pad_mode, padding, rank)
     pads: list[tuple[int, int]] = []
     grow = list(extra)
-    for i in range(rank):
-        reach = holes[i] * (kernel[i] - 1) + 1
-        size = input.shape[2 + i]
-        if found == "SAME":
-            wanted = output_size[i] if output_size else size * steps[i]
-            total = max((size - 1) * steps[i] + reach - wanted, 0)
-            pads.append((total // 2, total - total // 2))
-            grow[i] = max(wanted - ((size - 1) * steps[i] + reach), 0)
-            continue
+    for i, (size, window, step, hole) in enumerate(zip(input.shape[2:], weight.shape[2:], steps, holes, strict=True)):
+        reach = hole * (window - 1) + 1
+        whole = (size - 1) * step + reach
         low, high = (0, 0) if isinstance(found, str) else found[i]
-        if found == "VALID" and reach < steps[i] and not output_size:
-            grow[i] += steps[i] - reach
-        pads.append((low, high))
-        if output_size:
-            grow[i] = output_size[i] - ((size - 1) * steps[i] + reach - low - high)
-            if not 0 <= grow[i] < max(steps[i], 2):
+        if found == "SAME":
+            wanted = output_size[i] if output_size else size * step
+            total = max(whole - wanted, 0)
+            low, high = total // 2, total - total // 2
+            grow[i] = max(wanted - whole, 0)
+        elif output_size:
+            grow[i] = output_size[i] - (whole - low - high)
+            if not 0 <= grow[i] < max(step, 2):
                 raise ValueError(f"{name}: no input size gives {output_size} with this stride and padding")
+        elif found == "VALID":
+            grow[i] += max(step - reach, 0)
+        pads.append((low, high))
     return _transposed(input, weight, bias, steps, tuple(pads), tuple(grow), holes, groups)
 
 

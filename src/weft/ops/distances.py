@@ -9,7 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import Tensor, op, shows
-from weft.ops._checks import float_tensors, floats, ints, tensors
+from weft.ops._checks import float_tensors, floats, ints, optional_tensors, tensors
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import one_axis, operands
 from weft.ops.math import maximum
@@ -154,11 +154,11 @@ def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
         TypeError: an argument is no tensor.
         ValueError: the dimensions before the last differ.
     """
-    tensors("bidense", input1=input1, input2=input2, weight=weight, **({} if bias is None else {"bias": bias}))
+    tensors("bidense", input1=input1, input2=input2, weight=weight)
+    optional_tensors("bidense", bias=bias)
     if input1.shape[:-1] != input2.shape[:-1]:
         raise ValueError(f"bidense: inputs of shapes {input1.shape} and {input2.shape} are no pairs of vectors")
     by_output = matmul(input1.expand_dims(-2).expand_dims(-2), weight)  # (..., outputs, 1, m)
-    found = matmul(by_output, input2.expand_dims(-2).expand_dims(-1))
-    found = found.reshape((*input1.shape[:-1], weight.shape[0]))
+    found = matmul(by_output, input2.expand_dims(-2).expand_dims(-1)).reshape((*input1.shape[:-1], weight.shape[0]))
     found = found if bias is None else found + bias
     return found.astype(dtypes.int64) if found.dtype.np_dtype.kind in "iu" else found  # it is a sum

@@ -18,11 +18,8 @@ __all__ = ["embedding", "embedding_lookup", "one_hot"]
 @op("OneHotValues", classes=())
 def _one_hot(indices: Any, on_value: Any, off_value: Any, *, depth: int, axis: int) -> Any:
     on_value, off_value = promoted(on_value, off_value)
-    axis = axis % (indices.ndim + 1)
-    shape = [1] * (indices.ndim + 1)
-    shape[axis] = depth
-    hot = jnp.expand_dims(indices, axis) == jnp.arange(depth, dtype=indices.dtype).reshape(shape)
-    return jnp.where(hot, on_value, off_value)
+    hot = indices[..., None] == jnp.arange(depth, dtype=indices.dtype)
+    return jnp.where(jnp.moveaxis(hot, -1, axis), on_value, off_value)
 
 
 @shows("one_hot(Tensor([0, 2]), 3)", "[[1 0 0]\n [0 0 1]]")
@@ -105,11 +102,11 @@ def embedding(
         raise ValueError("embedding: scale_grad_by_freq=True is not available; scale the gradient in the loss instead")
     if input.dtype.category != 1:
         raise TypeError(f"embedding: the indices must be integers, not {input.dtype}")
-    if padding_idx is not None:
-        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
-            raise ValueError(f"embedding: padding_idx {padding_idx} is out of range for {weight.shape[0]} rows")
-        padding_idx %= weight.shape[0]
     rows = weight.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise ValueError(f"embedding: padding_idx {padding_idx} is out of range for {rows} rows")
+        padding_idx %= rows
     check_bounds(input, rows, f"embedding: index {{}} is out of bounds for a table of {shown(rows)} rows")
     found = _embedding(input, weight, padding_idx, None)
     if max_norm is not None:

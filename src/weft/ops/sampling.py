@@ -136,7 +136,7 @@ def _unique(chances: Any, count: int, seed: int) -> tuple[Any, Any]:
 
 
 def _expected(chance: Any, count: int, tries: Any) -> Any:
-    """How often a class is expected among the draws: at most once where they are different ones."""
+    """How often a class is expected among the draws; where some were refused, the chance that it is drawn at all."""
     plain = chance * float(count)
     return plain if tries is None else where(tries == count, plain, 1 - exp(tries * log1p(-chance)))
 

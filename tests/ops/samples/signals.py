@@ -12,5 +12,5 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "PairDistances": [
         Sample((np.array([[1.0, 2.0], [-1.0, 0.5], [3.0, -2.0]], np.float32),), {"p": p}, vmap=False)
         for p in (2.0, 3.0, 1.0)
-    ],
+    ]
 }

@@ -21,6 +21,7 @@ from weft.autodiff.jacobian import hessian, jacfwd, jacrev
 from weft.autodiff.session import depth, stop_gradient, unwind
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
+from weft.jit import jit
 from weft.ops.activation import tanh
 from weft.ops.elementwise import exp, sqrt
 from weft.ops.math import div, square
@@ -672,3 +673,16 @@ def test_check_grads_over_structures_and_modes() -> None:
         order=3,
         modes=("rev", "fwd"),
     )
+
+
+@pytest.mark.parametrize("policy", [lambda f: f, jit])
+def test_functions_without_arguments(policy: Any) -> None:
+    held = Tensor([2.0])
+
+    def doubled() -> Any:
+        return held * 2
+
+    assert policy(lambda: grad(doubled)())() == ()
+    assert policy(lambda: GradOperation()(doubled)())() == ()
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        policy(lambda x: GradOperation(sens_param=True)(lambda y: y * y)(x))(held)

@@ -139,3 +139,20 @@ def test_a_schedule_reads_the_last_rates() -> None:
         scheduler.step()
         found.append(float(scheduler.get_last_lr()[0]))
     assert found == pytest.approx([0.005, 0.005, 0.01, 0.01])
+
+
+def test_batches_are_multiplied_by_batches() -> None:
+    with pytest.raises(ValueError, match="bmm: needs two batches of matrices"):
+        ops.bmm(Tensor(np.ones((2, 2, 3), np.float32)), Tensor(np.ones((3, 2), np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: ops.mvlgamma(x, "2"), "p must be an int"),
+        (lambda x: ops.round(x, decimals=1.5), "decimals must be an int"),
+    ],
+)
+def test_rows_say_what_ints_are(call: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call(Tensor([3.0]))

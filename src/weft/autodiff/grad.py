@@ -114,9 +114,9 @@ def start(request: GradFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     positions = request.positions
     if positions is _ALL:
         positions = [i for i, arg in enumerate(args) if is_differentiable(arg)]
+    elif request.single and not (args or kwargs or request.with_value) and positions == (0,):
+        positions = ()  # a function without arguments
     elif positions:
-        if request.single and not args and not kwargs and not request.with_value and request.positions == (0,):
-            positions = ()
         if kwargs:
             args, kwargs = _by_position(request.fn, max(positions), args, kwargs)
         first = positions[0]

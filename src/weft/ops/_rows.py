@@ -23,6 +23,7 @@ def row(
     *,
     then: str = "",
     also: str = "",
+    integers: str = "",
     primitive: str = "",
     **traits: Any,
 ) -> Any:
@@ -37,6 +38,7 @@ def row(
         printed: what the example prints.
         then: what the example does with the result.
         also: another name of the Tensor method.
+        integers: the attributes that are ints, which lambdas cannot say.
         primitive: name of the primitive, by default the words of `name` with capital letters.
         traits: what `op` is told.
 
@@ -50,6 +52,7 @@ def row(
         1.5
     """
     compute.__module__ = module
+    compute.__annotations__.update(dict.fromkeys(integers.split(), "int"))
     arguments = given.replace("[", "Tensor([").replace("]", "])")
     told(compute, name, f"{sentence}\n\nExample:\n    >>> print({name}({arguments}){then})\n    {printed}")
     traits = {"method": (name, also) if also else name, "elementwise": True, **traits}

@@ -45,7 +45,7 @@ def _convolved(
     return out + bias.reshape(-1 if last else (-1, *[1] * len(stride))).astype(out.dtype)
 
 
-def _convolution(input: Any, weight: Any, bias: Any, *, dilation: Sizes, groups: int, **settings: Any) -> Any:
+def _convolution(input: Any, weight: Any, bias: Any, *, dilation: tuple[int, ...], groups: int, **settings: Any) -> Any:
     input, weight = promoted(input, weight)
     return _convolved(input, weight, bias, rhs_dilation=dilation, groups=groups, **settings)
 
@@ -61,10 +61,10 @@ def _transposed(
     weight: Any,
     bias: Any = None,
     *,
-    stride: Sizes,
+    stride: tuple[int, ...],
     padding: Pads,
-    output_padding: Sizes,
-    dilation: Sizes,
+    output_padding: tuple[int, ...],
+    dilation: tuple[int, ...],
     groups: int,
 ) -> Any:
     """The gradient of a convolution with respect to its input; `weight` is (in, out / groups, *kernel)."""

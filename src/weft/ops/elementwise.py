@@ -73,7 +73,8 @@ ceil = _rounded("ceil", _kept(jnp.ceil), "Round each element up.", "[1.2, -1.7]"
 trunc = _rounded("trunc", _kept(jnp.trunc), "Round each element toward zero.", "[1.7, -1.7]", "[ 1. -1.]",
     also="fix")  # fmt: skip
 round = _rounded("round", lambda input, *, decimals=0: jnp.round(input, decimals),
-    "Round each element to a number of decimals, halves to even.", "[1.5, 2.5]", "[2. 2.]", method=())  # fmt: skip
+    "Round each element to a number of decimals, halves to even.", "[1.5, 2.5]", "[2. 2.]", method=(),
+    integers="decimals")  # fmt: skip
 rint = _rounded("rint", lambda input: jnp.rint(floating(input)),
     "Round each element to the nearest integer, halves to even.", "[1.5, 2.5]", "[2. 2.]", method=())  # fmt: skip
 

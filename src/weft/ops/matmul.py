@@ -139,8 +139,8 @@ def mm(input: Any, mat2: Any) -> Any:
 @shows("bmm(Tensor([[[1.0, 2.0]]]), Tensor([[[3.0], [4.0]]]))", "[[[11.]]]")
 def bmm(input_x: Any, mat2: Any) -> Any:
     """Products of two batches of matrices."""
-    if input_x.ndim < 2 or mat2.ndim < 2:
-        raise ValueError(f"bmm: needs batches of matrices, not shapes {input_x.shape} and {mat2.shape}")
+    if input_x.ndim < 2 or mat2.ndim != input_x.ndim:
+        raise ValueError(f"bmm: needs two batches of matrices, not shapes {input_x.shape} and {mat2.shape}")
     return _product(input_x, mat2)
 
 

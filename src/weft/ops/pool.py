@@ -138,7 +138,9 @@ def _avg_pool(x: Any, *, counted: Pads, divisor: int, **settings: Any) -> Any:
 
 
 @op("MaxPoolingWithIndices", classes=(), multiple=True)
-def _max_pool_indices(x: Any, *, kernel: Sizes, stride: Sizes, pads: Pads, dilation: Sizes) -> Any:
+def _max_pool_indices(
+    x: Any, *, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...]
+) -> Any:
     """Maxima and their flat positions in the unpadded spatial dimensions."""
     index, inside = [], []
     lengths = x.shape[x.ndim - len(kernel) :]

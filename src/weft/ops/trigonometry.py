@@ -79,7 +79,7 @@ igammac = _row("igammac", lambda input, other: special.gammaincc(floating(input)
     "Regularised upper incomplete gamma function.", "[1.0], [0.0]", "[1.]", promotes=True, method=())  # fmt: skip
 mvlgamma = _row("mvlgamma", lambda input, *, p: special.multigammaln(floating(input), p),
     "Logarithm of the multivariate gamma function of dimension `p`.", "[1.0], 1", "[0.]", then=".round(decimals=4)",
-    init="p", elementwise=False)  # fmt: skip
+    init="p", elementwise=False, integers="p")  # fmt: skip
 
 
 @shows("gammaln(Tensor([1.0])).round(decimals=4)", "[0.]")

@@ -359,6 +359,7 @@ def _registered(name: str, function: Callable[..., Any], fields: tuple[str, ...]
         "__module__": "weft.ops.operations",
         "function": staticmethod(function),
         "primitive": getattr(function, "primitive", None),
+        "called": {field: each for field, each in zip(fields, names, strict=True) if field != each},
     }
     made = OPERATOR_CLASSES[name] = type(name, (Operator,), namespace)
     return made

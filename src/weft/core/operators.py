@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from weft.context import note
@@ -51,6 +51,8 @@ class Operator:
     #: the functional form and its fixed arguments, of the library's operators
     function: Callable[..., Any]
     fixed: dict[str, Any]
+    #: what the constructor calls those that have another name there
+    called: Mapping[str, str] = {}
     #: the name that was given, "" for that of the class
     _name = ""
     _instance_name = ""
@@ -80,7 +82,12 @@ class Operator:
     @transparent
     def attrs(self) -> dict[str, Any]:
         """The attributes: arguments of the constructor, and what `add_prim_attr` added."""
-        return {**self.__dict__.get("fixed", {}), **self.__dict__.get("remarks", {})}
+        return {**self._arguments(), **self.__dict__.get("remarks", {})}
+
+    @transparent
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments of the constructor, under the names that it gives them."""
+        return {self.called.get(name, name): value for name, value in self.__dict__.get("fixed", {}).items()}
 
     @transparent
     def add_prim_attr(self, name: str, value: Any) -> Self:
@@ -274,7 +281,8 @@ class Operator:
 
     @transparent
     def __repr__(self) -> str:
-        fields = ", ".join(f"{k}={v!r}" for k, v in self.__dict__.get("fixed", self.attrs).items())
+        shown = self._arguments() if "fixed" in self.__dict__ else self.attrs
+        fields = ", ".join(f"{k}={v!r}" for k, v in shown.items())
         return f"{self.name}({fields})"
 
 

@@ -35,7 +35,6 @@ from weft.ops.images import *
 from weft.ops.in_place import *
 from weft.ops.joining import *
 from weft.ops.linalg import *
-from weft.ops.linear import *
 from weft.ops.logic import *
 from weft.ops.loss import *
 from weft.ops.math import *
@@ -59,7 +58,6 @@ if _TYPE_CHECKING:
     from weft.ops.attention import *
     from weft.ops.bessel import *
     from weft.ops.collectives import *
-    from weft.ops.decoding import *
     from weft.ops.detection import *
     from weft.ops.distances import *
     from weft.ops.dumping import *
@@ -70,6 +68,7 @@ if _TYPE_CHECKING:
     from weft.ops.loops import *
     from weft.ops.margins import *
     from weft.ops.sampling import *
+    from weft.ops.segments import *
     from weft.ops.sequences import *
     from weft.ops.sparse_functions import *
     from weft.ops.summary import *

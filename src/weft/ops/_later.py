@@ -23,14 +23,14 @@ def by_module(table: str) -> dict[str, str]:
 LATER: Final = by_module("""
 weft.ops.attention: FlashAttentionScore PagedAttention PagedAttentionMask PromptFlashAttention ReshapeAndCache
     flash_attention_score
-weft.ops.bessel: bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1
+weft.ops.bessel: BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 bessel_j0 bessel_j1 bessel_k0
+    bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1
 weft.ops.collectives: AllGather AllReduce AlltoAll AlltoAllV Barrier Broadcast CollectiveGather CollectiveScatter
     NeighborExchange Receive Reduce ReduceOp ReduceScatter Send
 weft.ops.counting: Bincount Bucketize CompareAndBitpack ConfusionMatrix ConjugateTranspose CopyWithSlice CountNonZero
     Expand Histogram HistogramFixedWidth IdentityN IndexPut InplaceIndexAdd InplaceUpdateV2 InvertPermutation ListDiff
     LowerBound NthElement ParallelConcat Quantile RaggedRange ScatterAddWithAxis ScatterNonAliasingAdd SelectView SplitV
     SubAndFilter TransposeExtView TransposeView UniqueConsecutive UpperBound
-weft.ops.decoding: coalesce ctc_greedy_decoder sparse_segment_mean
 weft.ops.decompositions: Eig Geqrf Lstsq LuSolve LuUnpack MatrixLogarithm MatrixSolveLs MatrixTriangularSolve Orgqr
     Ormqr Qr TridiagonalMatMul
 weft.ops.detection: BoundingBoxDecode BoundingBoxEncode CheckValid IOU NMSWithMask ROIAlign RandomChoiceWithMask
@@ -46,7 +46,7 @@ weft.ops.fourier: fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 iff
 weft.ops.fused: add_layer_norm add_rms_norm deformable_conv2d rotary_position_embedding swiglu
 weft.ops.kernels: AddV2 DeformableOffsets HSigmoidGrad MaximumGrad MinimumGrad NPUClearFloatStatusV2 NPUGetFloatStatusV2
     PReLUGrad PSROIPooling Uniform
-weft.ops.labels: CTCGreedyDecoder CTCLossV2 CombinedNonMaxSuppression EditDistance MultiMarginLoss MultilabelMarginLoss
+weft.ops.labels: CTCLossV2 CombinedNonMaxSuppression EditDistance MultiMarginLoss MultilabelMarginLoss
     NoRepeatNGram NonMaxSuppressionV3 NonMaxSuppressionWithOverlaps TripletMarginLoss
 weft.ops.legacy: Morph ScalarCast bool_and bool_eq bool_not bool_or dict_getitem in_dict is_ is_not isinstance_
     list_append list_getitem list_len list_setitem make_dict make_list make_range make_slice make_tuple not_in_dict pack
@@ -63,7 +63,7 @@ weft.ops.ragged: DenseToDenseSetOperation DenseToSparseSetOperation RaggedTensor
 weft.ops.rearranging: BatchToSpace BatchToSpaceND BatchToSpaceNDV2 ChannelShuffle Col2Im DataFormatDimMap
     DataFormatVecPermute DepthwiseConv2dNative ExtractImagePatches ExtractVolumePatches Im2Col SpaceToBatch
     SpaceToBatchND
-weft.ops.recurrences: DynamicGRUV2 DynamicRNN LSTM
+weft.ops.recurrent: DynamicGRUV2 DynamicRNN LSTM
 weft.ops.reinforced: BatchAssign DiscountedReturn
 weft.ops.resampling: AdjustHue AdjustSaturation AffineGrid GridSampler2D GridSampler3D HSVToRGB RGBToHSV ResizeArea
     ResizeBicubic ResizeNearestNeighborV2 ScaleAndTranslate UpsampleNearest3D UpsampleTrilinear3D
@@ -71,8 +71,8 @@ weft.ops.sampling: choice_with_mask gumbel_softmax log_uniform_candidate_sampler
 weft.ops.segments: Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 SegmentMax SegmentMean SegmentMin
     SegmentProd SegmentSum SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN
     SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments SparseSlice SparseTensorDenseAdd
-    SparseTensorDenseMatmul SparseToDense TrilIndices TriuIndices UnravelIndex
-weft.ops.sequences: CTCLoss ctc_loss stft
+    SparseTensorDenseMatmul SparseToDense TrilIndices TriuIndices UnravelIndex coalesce sparse_segment_mean
+weft.ops.sequences: CTCGreedyDecoder CTCLoss ctc_greedy_decoder ctc_loss stft
 weft.ops.signals: Assert BartlettWindow BlackmanWindow CheckNumerics ComplexAbs CumulativeLogsumexp Eps EuclideanNorm
     FFTWithSize GLU HammingWindow LerpScalar LogSoftmaxExt NuclearNorm Pdist Roll STFT
 weft.ops.sparse_functions: coo2csr coo_abs coo_acos coo_acosh coo_add coo_asin coo_asinh coo_atan coo_atanh coo_ceil
@@ -91,7 +91,6 @@ weft.ops.sparse_matrices: CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor D
 weft.ops.sparse_operators: SparseAdd SparseAddmm SparseConcat SparseDenseCwiseAdd SparseDenseCwiseDiv
     SparseDenseCwiseMul SparseFillEmptyRows SparseReorder SparseReshape SparseSoftmax SparseSparseMaximum
     SparseSparseMinimum SparseSplit SparseToDenseV2 Sspaddmm
-weft.ops.special: BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc
 weft.ops.summary: HistogramSummary ImageSummary ScalarSummary Summary TensorSummary collect_summaries
 weft.ops.unpooling: adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d lp_pool1d lp_pool2d max_unpool1d
     max_unpool2d max_unpool3d

@@ -161,7 +161,8 @@ def _bessel(kind: str, compute: Callable[[Any], Any], *texts: str, **traits: Any
         wide = x if x.dtype == jnp.float64 else x.astype(jnp.float32)
         return jnp.where(jnp.isnan(wide), wide, compute(wide)).astype(x.dtype)
 
-    traits = {"then": ".round(decimals=4)", "method": (), "classes": (), "describe": _DESCRIBED, **traits}
+    traits = {"then": ".round(decimals=4)", "method": (), "describe": _DESCRIBED, **traits}
+    traits["classes"] = f"Bessel{kind.capitalize()}"
     return row(__name__, name, narrow, *texts, primitive=f"BesselFunction{kind.capitalize()}", **traits)
 
 

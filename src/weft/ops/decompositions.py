@@ -139,7 +139,22 @@ def TridiagonalMatMul(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs:
     return main * rhs + above * following + below * former
 
 
-operator_class("LuSolve", lu_solve)
+@as_operator
+def LuSolve(x: Tensor, lu_data: Tensor, lu_pivots: Tensor) -> Tensor:
+    """What a matrix maps to the columns of another one, given its LU factors, see `lu_solve`."""
+    return lu_solve(x, lu_data, lu_pivots)
+
+
+@as_operator
+def Orgqr(x: Tensor, tau: Tensor) -> Tensor:
+    """The product of reflections, see `orgqr`."""
+    return orgqr(x, tau)
+
+
+@as_operator
+def Ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool = True, transpose: bool = False) -> Tensor:
+    """The product of the square orthogonal matrix of reflections and another matrix, see `ormqr`."""
+    return ormqr(x, tau, other, left, transpose)
+
+
 operator_class("Geqrf", geqrf)
-operator_class("Orgqr", orgqr)
-operator_class("Ormqr", ormqr, "left=True, transpose=False")

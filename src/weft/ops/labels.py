@@ -12,7 +12,6 @@ from weft.core import Tensor, as_operator, check_bounds, op, operator_class
 from weft.ops._checks import bools, ints, one_of, only
 from weft.ops._rules import numbers, tensor
 from weft.ops.cumulative import cumprod
-from weft.ops.decoding import decoded
 from weft.ops.loss import triplet_margin_loss
 from weft.ops.margins import REDUCTIONS, margin_of_class, margin_of_labels, reduced
 from weft.ops.sequences import ctc_loss
@@ -101,21 +100,6 @@ def CTCLossV2(
 
 
 # -- sequences ---------------------------------------------------------------------------------------------------------
-
-
-@as_operator
-def CTCGreedyDecoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeated: bool = True) -> Any:
-    """The labels of the best classes of sequences (T, N, C), of which the last is none: places, labels, shape, and the
-    negative sums of the best scores.
-
-    Args:
-        merge_repeated: whether equal classes one after the other are one label.
-    """
-    name = "CTCGreedyDecoder"
-    lengths = np.asarray(sequence_length.concrete(f"{name} (the size of its result)"))
-    if inputs.ndim == 3 and lengths.size and not (lengths.min() >= 0 and lengths.max() <= inputs.shape[0]):
-        raise ValueError(f"{name}: lengths must be from 0 to {inputs.shape[0]}, not {lengths}")
-    return decoded(name, inputs, sequence_length, merge_repeated)
 
 
 def _distance(one: list[Any], other: list[Any]) -> int:

@@ -11,8 +11,7 @@ from weft.ops.activation import softmax
 from weft.ops.create import zeros
 from weft.ops.dropout import dropout
 from weft.ops.joining import concat
-from weft.ops.linear import dense
-from weft.ops.matmul import matmul
+from weft.ops.matmul import dense, matmul
 from weft.ops.select import where
 from weft.ops.shape import broadcast_to
 

@@ -1,4 +1,4 @@
-"""Operator classes of segments, of sparse matrices given by places and values, and of diagonals."""
+"""Segments of rows, sparse matrices given by places and values, and diagonals, mostly as operator classes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from weft.core import Tensor, as_operator, check_bounds, operator_class
+from weft.core import Tensor, as_operator, check_bounds, operator_class, shows
 from weft.ops._checks import bools, index_types, ints, one_of, tensors
 from weft.ops._rules import known, numbers, tensor
+from weft.ops.create import full
 from weft.ops.gather import (
     gather,
     scatter_nd,
@@ -19,9 +20,12 @@ from weft.ops.gather import (
     unsorted_segment_sum,
 )
 from weft.ops.index import getitem
+from weft.ops.math import maximum
 from weft.ops.select import masked_fill, where
 from weft.ops.shape import reshape, swapaxes
 from weft.ops.sparse_operators import FLOATS, INDICES, INTEGERS, inside, of_type, one_each, steps, summed
+
+__all__ = ["coalesce", "sparse_segment_mean"]
 
 # -- segments ----------------------------------------------------------------------------------------------------------
 
@@ -187,17 +191,60 @@ def SparseSlice(indices: Tensor, values: Tensor, shape: Any, start: Any, size: A
     return Tensor(places[kept] - first), getitem(values, Tensor(kept)), Tensor(np.maximum(left, 0).astype(np.int64))
 
 
-@as_operator
-def Coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> Any:
-    """Places (dimensions, values) in order, each once, the sums of the values there, and the shape."""
-    places = known("Coalesce", x_indices)
+@shows("sparse_segment_mean(Tensor([1.0, 3.0, 7.0]), Tensor([0, 1, 2]), Tensor([0, 0, 1]))", "[2. 7.]")
+def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Any:
+    """The means of segments of rows that are chosen by their positions.
+
+    Args:
+        x: tensor, whose first dimension has the rows.
+        indices: positions of rows, 1-D.
+        segment_ids: the segment of each, in ascending order.
+
+    Returns:
+        Tensor: a row for each segment; zeros for those without rows.
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: there is not one segment for each position.
+    """
+    name = "sparse_segment_mean"
+    tensors(name, x=x, indices=indices, segment_ids=segment_ids)
+    if indices.ndim != 1 or segment_ids.shape != indices.shape:
+        raise ValueError(f"{name}: {segment_ids.shape} segments do not fit positions of shape {indices.shape}")
+    count = int(segment_ids.max().item()) + 1 if indices.shape[0] else 0
+    total = unsorted_segment_sum(gather(x, indices, 0), segment_ids, count)
+    size = unsorted_segment_sum(full(indices.shape, 1, dtype=x.dtype), segment_ids, count)
+    return total / maximum(size, 1).reshape((-1, *(1,) * (x.ndim - 1))).astype(x.dtype)
+
+
+@shows("coalesce(Tensor([[0, 0], [1, 1]]), Tensor([1.0, 5.0]), Tensor([3, 3]))[1]", "[6.]")
+def coalesce(x_indices: Any, x_values: Any, x_shape: Any) -> Any:
+    """The elements of a sparse tensor, those at one place added, in order of their places.
+
+    Args:
+        x_indices: the place of each element, (dimensions, n).
+        x_values: the elements, (n,).
+        x_shape: the shape of the whole tensor, (dimensions,).
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor]: places, elements and shape.
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: the shapes do not fit.
+    """
+    tensors("coalesce", x_indices=x_indices, x_values=x_values, x_shape=x_shape)
+    places = known("coalesce", x_indices)
     if places.ndim != 2 or x_values.shape != places.shape[1:] or x_shape.shape != places.shape[:1]:
         raise ValueError(
-            f"Coalesce: places of shape {places.shape}, values of shape {x_values.shape} and a shape of "
+            f"coalesce: places of shape {places.shape}, values of shape {x_values.shape} and a shape of "
             f"{x_shape.shape} do not fit"
         )
     found, inverse = np.unique(places, axis=1, return_inverse=True)
     return Tensor(found), summed(x_values, inverse.reshape(-1), found.shape[1]), x_shape
+
+
+operator_class("Coalesce", coalesce)
 
 
 # -- diagonals ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Sequences: the loss of alignments (CTC), and spectra of stretches of signals."""
+"""Sequences: alignments of labels (CTC), and spectra of stretches of signals."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from weft import dtypes
 from weft.core import Tensor, as_operator, check_bounds, op
-from weft.ops._checks import ints, one_of
-from weft.ops.create import ones
+from weft.ops._checks import bools, ints, one_of, tensors
+from weft.ops.compare import not_equal
+from weft.ops.create import arange, full, ones
+from weft.ops.cumulative import cumsum
 from weft.ops.elementwise import imag, real
-from weft.ops.joining import stack
+from weft.ops.joining import cat, stack
+from weft.ops.logic import logical_and
 from weft.ops.padding import pad
+from weft.ops.reduce import argmax
 from weft.ops.select import where
+from weft.ops.shape import broadcast_to
+from weft.ops.sorting import masked_select
 
-__all__ = ["ctc_loss", "stft"]
+__all__ = ["ctc_greedy_decoder", "ctc_loss", "stft"]
 
 
 def _log_sum(*parts: Any) -> Any:
@@ -213,6 +220,74 @@ def CTCLoss(
     return _ctc_sparse(
         x, labels_indices, labels_values, sequence_length, preprocess_collapse_repeated, ctc_merge_repeated
     )
+
+
+def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> Any:
+    """The labels of the best class in each step, without blanks, which are the last class.
+
+    Args:
+        inputs: scores, (steps, N, classes), of float32 or float64.
+        sequence_length: how many steps each example has, (N,), of int32.
+        merge_repeated: a class that comes twice without a blank between counts once.
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor, Tensor]: example and place of each label, the labels, (N, most labels of an
+        example), and for each example minus the sum of the best scores, (N, 1).
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the shapes do not fit.
+        IndexError: an example has more steps than there are.
+
+    Example:
+        >>> import numpy as np
+        >>> scores = Tensor([[[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]]])
+        >>> print(ctc_greedy_decoder(scores, Tensor(np.array([3], np.int32)))[1])
+        [1]
+    """
+    name = "ctc_greedy_decoder"
+    tensors(name, inputs=inputs, sequence_length=sequence_length)
+    if inputs.dtype not in (dtypes.float32, dtypes.float64) or sequence_length.dtype is not dtypes.int32:
+        raise TypeError(f"{name}: inputs must be of floats and the lengths of int32")
+    return decoded(name, inputs, sequence_length, merge_repeated)
+
+
+def decoded(name: str, scores: Any, lengths: Any, merge_repeated: bool) -> Any:
+    """What `ctc_greedy_decoder` gives; `name` is the operation that messages name."""
+    bools(name, merge_repeated=merge_repeated)
+    if scores.ndim != 3 or lengths.shape != scores.shape[1:2]:
+        raise ValueError(f"{name}: lengths of shape {lengths.shape} do not fit scores of shape {scores.shape}")
+    steps, batch, classes = scores.shape
+    check_bounds(lengths, steps + 1, f"{name}: there are no {{}} steps of {steps}", least=0)
+    best = argmax(scores, -1).swapaxes(0, 1)  # (N, steps)
+    there = arange(steps) < lengths.expand_dims(1)
+    kept = logical_and(there, not_equal(best, classes - 1))
+    if merge_repeated:
+        before = cat((full((batch, 1), classes, dtype=best.dtype), best[:, :-1]), 1)
+        kept = logical_and(kept, not_equal(best, before))
+    place = cumsum(kept.astype(dtypes.int64), 1) - 1
+    example = broadcast_to(arange(batch).expand_dims(1), (batch, steps))
+    indices = stack((masked_select(example, kept), masked_select(place, kept)), 1)
+    labels = masked_select(best, kept).astype(dtypes.int64)
+    most = kept.astype(dtypes.int64).sum(1).max()
+    top = scores.max(axis=-1).swapaxes(0, 1)
+    total = -where(there, top, 0).sum(1, keepdims=True)
+    return indices, labels, stack((full((), batch, dtype=dtypes.int64), most)), total
+
+
+@as_operator
+def CTCGreedyDecoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeated: bool = True) -> Any:
+    """The labels of the best classes of sequences (T, N, C), of which the last is none: places, labels, shape, and the
+    negative sums of the best scores.
+
+    Args:
+        merge_repeated: whether equal classes one after the other are one label.
+    """
+    name = "CTCGreedyDecoder"
+    lengths = np.asarray(sequence_length.concrete(f"{name} (the size of its result)"))
+    if inputs.ndim == 3 and lengths.size and not (lengths.min() >= 0 and lengths.max() <= inputs.shape[0]):
+        raise ValueError(f"{name}: lengths must be from 0 to {inputs.shape[0]}, not {lengths}")
+    return decoded(name, inputs, sequence_length, merge_repeated)
 
 
 @op("ShortTimeFourier", classes=())

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from weft import lazily
-from weft.core import shows
+from weft.core import op, shows
 from weft.ops._rows import of_floats, row
-from weft.ops._rules import floating
+from weft.ops._rules import floating, promoted
 from weft.ops.binary import atan2
+from weft.ops.elementwise import exp, log, log1p
 from weft.ops.math import mul, neg
 
 if TYPE_CHECKING:
@@ -86,6 +87,24 @@ mvlgamma = _row("mvlgamma", lambda input, *, p: special.multigammaln(floating(in
 def gammaln(input: Any) -> Any:
     """Same as `lgamma`."""
     return lgamma(input)
+
+
+def _betainc_rule(a: Any, b: Any, x: Any, out: Any, dout: Any) -> tuple[Any, Any, Any]:
+    """The derivative in the last operand; the first two are no path for gradients."""
+    del out
+    density = exp((a - 1) * log(x) + (b - 1) * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b))
+    return None, None, density * dout
+
+
+@op("RegularizedBeta", classes="Betainc", gradient=_betainc_rule)
+def _betainc(a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function, elementwise."""
+    if not a.shape == b.shape == x.shape:
+        raise ValueError(f"Betainc: shapes {a.shape}, {b.shape} and {x.shape} differ")
+    if not a.dtype == b.dtype == x.dtype:
+        raise TypeError(f"Betainc: element types {a.dtype}, {b.dtype} and {x.dtype} differ")
+    a, b, x = promoted(floating(a), floating(b), floating(x))
+    return special.betainc(a, b, x)
 
 
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh

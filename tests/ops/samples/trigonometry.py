@@ -24,4 +24,10 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "Igamma": one(POSITIVE, _ABOVE_ONE, differentiable=False),
     "Igammac": one(POSITIVE, _ABOVE_ONE, differentiable=False),
     "Mvlgamma": unary(_ABOVE_ONE, p=2),
+    "RegularizedBeta": [
+        Sample(
+            (np.array([0.5, 2.0], np.float32), np.array([1.5, 3.0], np.float32), np.array([0.25, 0.75], np.float32)),
+            differentiable=False,  # the first two operands are no path for gradients
+        )
+    ],
 }

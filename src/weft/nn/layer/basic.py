@@ -14,8 +14,7 @@ from weft.ops import operations
 from weft.ops._checks import one_of
 from weft.ops.dropout import dropout, dropout1d, dropout2d, dropout3d
 from weft.ops.embedding import one_hot
-from weft.ops.linear import dense
-from weft.ops.matmul import matmul
+from weft.ops.matmul import dense, matmul
 from weft.ops.padding import mirror_pad, pad
 from weft.ops.select import scaled_down
 from weft.ops.shape import flatten

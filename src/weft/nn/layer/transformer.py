@@ -16,8 +16,7 @@ from weft.nn.layer.container import CellList
 from weft.nn.layer.normalization import LayerNorm
 from weft.ops.activation import gelu, relu, softmax
 from weft.ops.dropout import dropout as drop
-from weft.ops.linear import dense
-from weft.ops.matmul import matmul
+from weft.ops.matmul import dense, matmul
 from weft.ops.select import where
 
 

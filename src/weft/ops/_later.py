@@ -35,7 +35,7 @@ weft.ops.decompositions: Eig Geqrf Lstsq LuSolve LuUnpack MatrixLogarithm Matrix
     Ormqr Qr TridiagonalMatMul
 weft.ops.detection: BoundingBoxDecode BoundingBoxEncode CheckValid IOU NMSWithMask ROIAlign RandomChoiceWithMask
     bounding_box_decode bounding_box_encode check_valid iou nms_with_mask random_choice_with_mask roi_align
-weft.ops.distances: bidense combinations cosine_similarity dist pdist
+weft.ops.distances: Pdist bidense combinations cosine_similarity dist pdist
 weft.ops.draws: Cauchy ComputeAccidentalHits Dropout2D Dropout3D LogNormalReverse LogUniformCandidateSampler
     MultinomialWithReplacement NonDeterministicInts ParameterizedTruncatedNormal RandomGamma RandomPoisson Randperm
     RandpermV2 UniformCandidateSampler
@@ -74,7 +74,7 @@ weft.ops.segments: Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSet
     SparseTensorDenseMatmul SparseToDense TrilIndices TriuIndices UnravelIndex coalesce sparse_segment_mean
 weft.ops.sequences: CTCGreedyDecoder CTCLoss ctc_greedy_decoder ctc_loss stft
 weft.ops.signals: Assert BartlettWindow BlackmanWindow CheckNumerics ComplexAbs CumulativeLogsumexp Eps EuclideanNorm
-    FFTWithSize GLU HammingWindow LerpScalar LogSoftmaxExt NuclearNorm Pdist Roll STFT
+    FFTWithSize GLU HammingWindow LerpScalar LogSoftmaxExt NuclearNorm Roll STFT
 weft.ops.sparse_functions: coo2csr coo_abs coo_acos coo_acosh coo_add coo_asin coo_asinh coo_atan coo_atanh coo_ceil
     coo_concat coo_cos coo_cosh coo_exp coo_expm1 coo_floor coo_inv coo_isfinite coo_isinf coo_isnan coo_log coo_log1p
     coo_neg coo_relu coo_relu6 coo_round coo_sigmoid coo_sin coo_sinh coo_softsign coo_sqrt coo_square coo_tan coo_tanh

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, op, shows
-from weft.ops._checks import float_tensors, floats, ints, optional_tensors, tensors
+from weft.core import Tensor, as_operator, op, shows
+from weft.ops._checks import float_tensors, floats, ints, optional_tensors, reals, tensors
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import one_axis, operands
 from weft.ops.math import maximum
@@ -53,8 +53,8 @@ def dist(input: Any, other: Any, p: int = 2) -> Any:
 @op("PairwiseDistances", classes=())
 def _pdist(x: Any, *, p: float) -> Any:
     """Distances of all pairs of rows."""
-    first, second = np.triu_indices(x.shape[0], 1)
-    return vector_norm(x[first] - x[second], p, (-1,))
+    first, second = np.triu_indices(x.shape[-2], 1)
+    return vector_norm(x[..., first, :] - x[..., second, :], p, (-1,))
 
 
 @shows("pdist(Tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))", "[5.        1.        4.2426405]")
@@ -79,6 +79,19 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     if input.ndim != 2:
         raise ValueError(f"pdist: the input must be a matrix, not of shape {input.shape}")
     return _pdist(input, p)
+
+
+@as_operator
+def Pdist(x: Tensor, *, p: float = 2.0) -> Tensor:
+    """The distances of each pair of rows.
+
+    Args:
+        p: order of the norm.
+    """
+    reals("Pdist", p=p)
+    if p < 0 or x.ndim < 2:
+        raise ValueError(f"Pdist: a norm of order {p} of rows of a shape {x.shape} does not exist")
+    return _pdist(x, float(p))
 
 
 @shows("cosine_similarity(Tensor([[3.0, 4.0]]), Tensor([[4.0, 3.0]]))", "[0.96]")

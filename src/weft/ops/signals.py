@@ -7,10 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core import Tensor, as_operator, described, op, operator_class
+from weft.core import Tensor, as_operator, described, operator_class
 from weft.ops import create
-from weft.ops._checks import bools, float_tensors, ints, one_of, reals
-from weft.ops._kinks import vector_norm
+from weft.ops._checks import bools, float_tensors, ints, one_of
 from weft.ops._rules import numbers, one_axis
 from weft.ops.activation import glu, log_softmax
 from weft.ops.binary import lerp
@@ -168,26 +167,6 @@ def NuclearNorm(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> Tensor:
     if len(axes) != 2 or (dim is None and x.ndim != 2):
         raise ValueError(f"NuclearNorm takes matrices, not dimensions {dim} of a shape {x.shape}")
     return norm(x, "nuc", axes, keepdim)
-
-
-@op("PairDistances", classes=())
-def _pdist(x: Any, *, p: float) -> Any:
-    """The distances of each pair of rows."""
-    first, second = np.triu_indices(x.shape[-2], 1)
-    return vector_norm(x[..., first, :] - x[..., second, :], p, (-1,))
-
-
-@as_operator
-def Pdist(x: Tensor, *, p: float = 2.0) -> Tensor:
-    """The distances of each pair of rows.
-
-    Args:
-        p: order of the norm.
-    """
-    reals("Pdist", p=p)
-    if p < 0 or x.ndim < 2:
-        raise ValueError(f"Pdist: a norm of order {p} of rows of a shape {x.shape} does not exist")
-    return _pdist(x, p=float(p))
 
 
 @as_operator

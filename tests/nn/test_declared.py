@@ -185,3 +185,14 @@ def test_unknown_keywords_of_classes_are_refused() -> None:
 
         class Wrong(Family, height=2):
             pass
+
+
+def test_type_checkers_know_the_sizes_that_layers_keep() -> None:
+    def sizes(dense: nn.Dense, conv: nn.Conv2d, norm: nn.BatchNorm2d, cell: nn.LSTMCell) -> list[int]:
+        return [dense.in_channels, conv.out_channels, norm.num_features, cell.hidden_size]
+
+    def rate(dropout: nn.Dropout2d) -> float:
+        return dropout.p  # an Any would be an error of the type checker
+
+    assert sizes(nn.Dense(2, 3), nn.Conv2d(3, 4, 1), nn.BatchNorm2d(5), nn.LSTMCell(1, 6)) == [2, 4, 5, 6]
+    assert rate(nn.Dropout2d(0.25)) == 0.25

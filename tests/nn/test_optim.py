@@ -314,7 +314,7 @@ def test_a_user_optimizer_uses_the_parts() -> None:
         (lambda p: nn.SGD([Tensor([1.0])], 0.1), TypeError, "takes Parameters"),
         (lambda p: nn.SGD([p[0], p[0]], 0.1), RuntimeError, "listed twice"),
         (lambda p: nn.SGD([p[0], Parameter(Tensor([1.0]), name="w")], 0.1), RuntimeError, "named 'w'"),
-        (lambda p: nn.SGD(p, -0.1), ValueError, "not be negative"),
+        (lambda p: nn.SGD(p, -0.1), ValueError, r"not be negative, got -0\.1$"),
         (lambda p: nn.SGD(p, True), TypeError, "bool"),
         (lambda p: nn.SGD(p, "fast"), TypeError, "not str"),
         (lambda p: nn.SGD(p, []), ValueError, "must not be empty"),

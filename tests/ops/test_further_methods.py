@@ -465,3 +465,8 @@ def test_bad_call(name: str, args: Any, kwargs: Any, error: Any) -> None:
 def test_bad_call_of_a_method(name: str, args: Any, error: Any) -> None:
     with pytest.raises(error):
         getattr(Tensor(A), name)(*args)
+
+
+def test_diagonals_that_do_not_fit_are_refused_by_the_function() -> None:
+    with pytest.raises(ValueError, match=r"^matrix_set_diag: diagonals have the shape \(3,\) here, not \(2,\)"):
+        ops.matrix_set_diag(Tensor(A), Tensor([1.0, 2.0]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -233,3 +235,39 @@ def test_in_a_cell() -> None:
     expected = np.cos(np.array([3.0, 5.0], np.float32))
     np.testing.assert_allclose(net(X), expected, rtol=1e-5)
     np.testing.assert_allclose(jit(net)(X), expected, rtol=1e-5)
+
+
+def test_operators_show_their_arguments_under_the_names_that_the_constructor_gives_them() -> None:
+    conv, pool = ops.Conv2D(3, 2, pad=1, group=1), ops.MaxPool(kernel_size=2, strides=2)
+    assert conv.attrs["pad"] == conv.attrs["group"] == 1
+    assert conv.add_prim_attr("place", 1).attrs["place"] == 1
+    assert repr(pool) == "MaxPool(kernel_size=2, strides=2, pad_mode='valid', data_format='NCHW')"
+    assert repr(copy.deepcopy(pool)) == repr(pool)
+    assert pool(Tensor(np.ones((1, 1, 4, 4), np.float32))).shape == (1, 1, 2, 2)
+
+
+def test_operators_of_decompositions_take_their_inputs_by_name() -> None:
+    factors, tau = Tensor([[2.0, 1.0], [0.5, 3.0]]), Tensor([0.5, 1.0])
+    pivots = Tensor(np.array([1, 2], np.int32))
+    solved = ops.LuSolve()(x=Tensor([[1.0], [2.0]]), lu_data=factors, lu_pivots=pivots)
+    np.testing.assert_allclose(solved.asnumpy(), ops.LuSolve()(Tensor([[1.0], [2.0]]), factors, pivots).asnumpy())
+    made = ops.Orgqr()(x=factors, tau=tau)
+    np.testing.assert_allclose(made.asnumpy(), ops.orgqr(factors, tau).asnumpy())
+    turned = ops.Ormqr(transpose=True)(x=factors, tau=tau, other=factors)
+    np.testing.assert_allclose(turned.asnumpy(), ops.ormqr(factors, tau, factors, True, True).asnumpy())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ops.AvgPool()(),
+        lambda: ops.Conv2D(1, 1)(),
+        lambda: ops.LayerNorm()(Tensor([1.0])),
+        lambda: ops.ArgMaxWithValue()(),
+        lambda: Tensor([1.0]).copy_(),  # type: ignore[call-arg]
+    ],
+)
+def test_what_an_operator_misses_is_said_of_the_operator(call: Callable[[], Any]) -> None:
+    names = r"^(AvgPool|Conv2D|LayerNorm|ArgMaxWithValue|Tensor\.copy_)\(\) missing"
+    with pytest.raises(TypeError, match=names):
+        call()

@@ -202,3 +202,9 @@ def test_the_second_derivative_where_a_maximum_is_zero() -> None:
     first = weft.grad(lambda x: (ops.MaxPool(2, 2)(x) ** 2).sum())
     second = weft.grad(lambda x: first(x)[0, 0, 0, 0])(x).asnumpy()
     np.testing.assert_array_equal(second, [[[[2.0, 0.0], [0.0, 0.0]]]])
+
+
+@pytest.mark.parametrize("name", ["fractional_max_pool2d", "fractional_max_pool3d", "adaptive_max_pool3d"])
+def test_what_is_no_tensor_is_refused_under_the_name_of_the_parameter(name: str) -> None:
+    with pytest.raises(TypeError, match=f"^{name}: input must be a Tensor, not str"):
+        getattr(ops, name)("x", 2)

@@ -345,6 +345,8 @@ def _registered(name: str, function: Callable[..., Any], fields: tuple[str, ...]
     """The operator class whose constructor has the parameters of a function, and keeps them under other names, too."""
     if name in OPERATOR_CLASSES:
         raise ValueError(f"operator class {name!r} is declared twice")
+    if function.__name__.startswith("_"):  # programs know it by the class only, so that is what messages name
+        function.__qualname__ = name
     names, keyword = given.__code__.co_varnames[1:], given.__code__.co_kwonlyargcount
     body = "self.fixed = dict(zip(_fields, {values})); self.__dict__.update(zip(_names, {values}))"
     template = constructor_template(len(names) - keyword, keyword, body if names else "self.fixed = {{}}")

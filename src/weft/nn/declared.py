@@ -185,7 +185,9 @@ def _checked(check: Callable[..., None]) -> Check:
     return checked
 
 
-flag, integer, positive_int = _checked(bools), _checked(ints), _checked(positive_ints)
+flag: Callable[[str, str, Any], bool] = _checked(bools)
+integer: Callable[[str, str, Any], int] = _checked(ints)
+positive_int: Callable[[str, str, Any], int] = _checked(positive_ints)
 
 # -- operators of layers ---------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 from weft import dtypes
 from weft.core import Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, flag, like, number, real, with_operators
+from weft.nn.declared import Described, declared, flag, number, real, with_operators
 from weft.nn.layer.activation import get_activation
 from weft.ops import loss as ops
 from weft.ops import operations
@@ -315,7 +315,8 @@ class FocalLoss(LossBase, shows=("FocalLoss(gamma=0.0)(Tensor([[0.0, 0.0]]), Ten
 class RMSELoss(LossBase, shows=("RMSELoss()(Tensor([1.0, 3.0]), Tensor([1.0, 1.0]))", "1.4142135")):
     """The root of the mean of the squared differences."""
 
-    __init__ = declared()(like(LossBase.__init__, without=("reduction",)))
+    def __init__(self) -> None:
+        super().__init__()
 
     def construct(self, logits: Any, label: Any) -> Any:
         return ((logits - label) ** 2).mean().sqrt()

@@ -319,4 +319,4 @@ def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT"
     matrices, given = _a_matrix("matrix_set_diag", "x", x), _a_matrix("matrix_set_diag", "diagonal", diagonal, 1)
     if given.ndim == matrices.ndim and given.shape[-2] == 1:  # one diagonal as a table
         given = given.squeeze(-2)
-    return segments.MatrixSetDiagV3(align)(matrices, given.astype(matrices.dtype), k)
+    return segments.set_diagonals("matrix_set_diag", matrices, given.astype(matrices.dtype), k, align)

@@ -620,6 +620,9 @@ def attach(methods: Mapping[str, Any]) -> None:
 def attach_written(functions: Mapping[str, Any]) -> None:
     """Attach methods that give the tensor what functions make of it as its value, each under its name."""
     found = [(name, value) for name, value in functions.items() if isinstance(value, FunctionType)]
+    for name, function in found:
+        if function.__name__ == name:  # made for the method, which messages name
+            function.__qualname__ = f"Tensor.{name}"
     attach({name: _in_place(name, function) for name, function in found})
 
 

@@ -244,9 +244,9 @@ def _settled(name: str, x: Tensor, given: _Windows, ceil_mode: bool) -> tuple[_W
     return given._replace(pads=tuple(grown)), tuple(plain)
 
 
-def check_input(name: str, x: Any, rank: int, lower: bool = True) -> None:
+def check_input(name: str, x: Any, rank: int, lower: bool = True, what: str = "x") -> None:
     """Refuse what is no tensor with so many spatial dimensions; where `lower` says so, the batch may be missing."""
-    tensors(name, x=x)
+    tensors(name, **{what: x})
     if x.ndim != rank + 2 and not (lower and x.ndim == rank + 1):
         wanted = f"{rank + 1} or {rank + 2}" if lower else f"{rank + 2}"
         raise ValueError(f"{name}: the input must have {wanted} dimensions, not shape {x.shape}")
@@ -391,7 +391,7 @@ avg_pool3d = _means(3, "three dimensions; see `avg_pool2d`", "[[[[[1.0], [2.0]]]
 
 
 def _adaptive(name: str, rank: int, x: Tensor, output_size: Any) -> tuple[int, ...]:
-    check_input(name, x, rank)
+    check_input(name, x, rank, what="input")
     sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * rank
     if len(sizes) != rank:
         raise ValueError(f"{name}: output_size must be an int or {rank} of them, not {output_size!r}")

@@ -175,7 +175,7 @@ def _with_value(primitive: str, find: Any, which: str) -> Any:
         value = jnp.take_along_axis(input, index, axis=axis)
         return (index, value) if keep_dims else (jnp.squeeze(index, axis), jnp.squeeze(value, axis))
 
-    told(extreme, "extreme", f"Position (int64) and value of the {which} element along an axis.")
+    told(extreme, primitive, f"Position (int64) and value of the {which} element along an axis.")
     return op(primitive, init="axis=0, keep_dims=False", multiple=True)(extreme)
 
 

@@ -356,10 +356,15 @@ def MatrixSetDiagV3(x: Tensor, diagonal: Tensor, k: Any = 0, *, align: str = "RI
     Args:
         align: the side of the table of diagonals at which those above and those below begin.
     """
-    diagonals = _diagonals_of("MatrixSetDiagV3", x, k, align)
+    return set_diagonals("MatrixSetDiagV3", x, diagonal, k, align)
+
+
+def set_diagonals(name: str, x: Tensor, diagonal: Tensor, k: Any, align: str) -> Tensor:
+    """What `MatrixSetDiagV3` computes; `name` is the operation that messages name."""
+    diagonals = _diagonals_of(name, x, k, align)
     wanted = (*x.shape[:-2], *diagonals.shape)
     if diagonal.shape != wanted:
-        raise ValueError(f"MatrixSetDiagV3: diagonals have the shape {wanted} here, not {diagonal.shape}")
+        raise ValueError(f"{name}: diagonals have the shape {wanted} here, not {diagonal.shape}")
     return diagonals.spread(diagonal, x)
 
 

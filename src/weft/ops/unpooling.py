@@ -226,7 +226,7 @@ def _fractional(rank: int, dimensions: str, shapes: str, given: str, printed: st
         return_indices: bool = False,
         _random_samples: Any = None,
     ) -> Any:
-        check_input(name, input, rank)
+        check_input(name, input, rank, what="input")
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name}: output_size or output_ratio is needed")
         x = input if input.ndim == rank + 2 else input.expand_dims(0)

@@ -176,6 +176,7 @@ class _DropoutChannels(Shown):
         p: probability of zeroing a channel.
     """
 
+    p: float
     _function: ClassVar[Any] = None
 
     @declared(p=lambda cell, what, p: 1.0 if p == 1 else drop_probability(cell, None, p))

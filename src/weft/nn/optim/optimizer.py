@@ -152,12 +152,12 @@ class Optimizer(OfSteps):
                     "learning_rate must be a number, an iterable, a Tensor or a LearningRateSchedule, "
                     f"not {type(rate).__name__}"
                 )
-            values = np.asarray([float(v) for v in rate] if isinstance(rate, Iterable) else rate, np.float32)
+            values = np.asarray([float(v) for v in rate] if isinstance(rate, Iterable) else rate, np.float64)
             if not values.size:
                 raise ValueError("a learning_rate iterable must not be empty")
             if values.min() < 0:
                 raise ValueError(f"learning_rate must not be negative, got {values.min()}")
-            made = Parameter(Tensor(values), name=name, requires_grad=False)
+            made = Parameter(Tensor(values.astype(np.float32)), name=name, requires_grad=False)
         self._rates.append(made)
         if isinstance(made, Parameter):
             self._params[name] = made

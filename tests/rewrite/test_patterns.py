@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import weft
+from tests.rewrite.written import written
 from weft import Tensor, nn, ops
 from weft.rewrite import Node, PatternEngine, PatternNode, Replacement, SymbolTree, VarNode
 
@@ -157,3 +159,31 @@ def test_every_body_is_searched_and_what_others_read_stays() -> None:
     assert "self.act" not in tree.get_code()
     assert len(smooth.found) == 4
     assert tree.get_network()(Tensor(np.ones((2, 4), np.float32))).shape == (2, 4)
+
+
+BETWEEN = ["x = x + 1", "x[0] = 1", "x += 1", "if y.shape: x = -x", "self.x = x", "x = self.act(y)", "z = x + 1"]
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+def test_what_a_match_reads_is_the_same_where_the_new_node_stands(between: str, tmp_path: Path) -> None:
+    net = written(
+        tmp_path,
+        f"""
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Dense(2, 2, "ones", "zeros")
+        self.act = nn.ReLU()
+        self.x = Tensor([[3.0, 4.0]])
+
+    def construct(self, x):
+        x, y = x * 1, x
+        a = self.fc({"self.x" if between.startswith("self") else "x"})
+        {between}
+        return self.act(a) + x
+""",
+    ).Net()
+    tree, smooth = SymbolTree.create(net), Smooth()
+    moved = between.startswith("z")
+    assert PatternEngine([nn.Dense, nn.ReLU], smooth).apply(tree) is moved
+    assert moved or smooth.found == []

@@ -7,11 +7,13 @@ import ast
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 from weft.nn.cell import Cell
 from weft.rewrite.checks import each_of, one_of
 from weft.rewrite.node import Node, NodeType
+from weft.rewrite.places import chains_read, chains_written, is_part
 from weft.rewrite.tree import SymbolTree
 from weft.rewrite.undo import whole_or_not
 
@@ -215,7 +217,8 @@ class PatternEngine:
         """Replace what the pattern matches in each body of a tree, the last first, and of the trees of its cells.
 
         The nodes of a match stand in one body: of `construct`, of a method, or of a control flow statement. Only they
-        use the results of those before the last of them. Cells in containers and functions are left as they are.
+        use the results of those before the last of them, and what they read is not assigned anew before the last of
+        them, where the new nodes come. Cells in containers and functions are left as they are.
 
         Args:
             stree: the tree.
@@ -240,7 +243,7 @@ class PatternEngine:
             if node in replaced or not self._matches(self._pattern, node, matched):
                 continue
             found = set(matched.values())
-            if not _is_closed(node, found) or not replaced.isdisjoint(found):
+            if not replaced.isdisjoint(found) or not _is_closed(node, found) or not _can_be_computed_at(node, found):
                 continue
             new = self._replacement.build(self._pattern, self._is_chain, matched)
             if not new:
@@ -267,6 +270,20 @@ class PatternEngine:
         if not isinstance(pattern, VarNode):
             matched[pattern.name()] = node
         return True
+
+
+def _can_be_computed_at(last: Node, found: set[Node]) -> bool:
+    """Whether what the nodes of a match read has the same values where the last of them stands."""
+    block = last.block
+    assert block is not None
+    end = block.nodes.index(last)
+    for each in found - {last}:
+        if each.get_node_type() is not NodeType.Input:
+            read = chains_read(each.statement)
+            between = [other for other in block.nodes[block.nodes.index(each) + 1 : end] if other not in found]
+            if any(is_part(*pair) for other in between for pair in product(chains_written(other.statement), read)):
+                return False
+    return True
 
 
 def _is_closed(last: Node, found: set[Node]) -> bool:

@@ -114,6 +114,28 @@ def test_words_of_python_are_no_names_of_variables() -> None:
     assert SymbolTree.create(Net()).unique_name("for") == "for_1"
 
 
+class Held(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seq = nn.SequentialCell(Net(), nn.ReLU())
+
+    def construct(self, x: Tensor) -> Tensor:
+        z = x * 2
+        y = self.seq(z)
+        return y
+
+
+@pytest.mark.parametrize("kind", [Net, nn.ReLU])
+def test_arguments_of_a_cell_in_a_container_are_not_set(kind: type) -> None:
+    tree = SymbolTree.create(Held())
+    code = tree.get_code()
+    cell = next(each for each in tree.nodes(True) if each.get_instance_type() is kind)
+    for change in (lambda: cell.set_arg(0, "x"), lambda: cell.set_arg_by_node(0, tree.get_inputs()[0])):
+        with pytest.raises(RuntimeError, match="is a cell in a container, whose arguments cannot be set"):
+            change()
+    assert tree.get_code() == code
+
+
 def test_an_argument_of_the_network_cannot_be_replaced() -> None:
     tree = SymbolTree.create(Net())
     with pytest.raises(RuntimeError, match="input_x is an argument of the network, which cannot be replaced"):

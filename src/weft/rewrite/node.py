@@ -434,6 +434,7 @@ class Node:
         Raises:
             TypeError: an argument is of another type.
             ValueError: there is no argument of that index, or `arg` is no name.
+            RuntimeError: the node was erased, or is a cell in a container.
         """
         one_of("Node", "index", index, int)
         one_of("Node", "arg", arg, ScopedValue, str)
@@ -447,6 +448,7 @@ class Node:
         index_of("index", index, len(places))
         if self.block is None:
             raise RuntimeError(f"the node {self.name} was erased; insert it again before its arguments are set")
+        self._check_held()
         made = expression_of(value, self.block.keep)
         if isinstance(made, ast.Starred) and not places[index].star:
             raise ValueError(f"For 'Node', 'arg' can be starred in calls, tuples and lists only, but got '{value}'.")
@@ -465,10 +467,12 @@ class Node:
             TypeError: an argument is of another type.
             ValueError: there is no argument or target of that index, or several targets and no index, or
                 `src_node` does not stand before this node in the same function.
+            RuntimeError: the node is a cell in a container.
         """
         one_of("Node", "arg_idx", arg_idx, int)
         one_of("Node", "src_node", src_node, Node)
         index_of("arg_idx", arg_idx, len(self.get_args()))
+        self._check_held()
         self._check_before(src_node)
         targets = src_node.get_targets()
         if out_idx is None:
@@ -478,6 +482,13 @@ class Node:
         one_of("Node", "out_idx", out_idx, int)
         index_of("out_idx", out_idx, len(targets))
         self.set_arg(arg_idx, targets[out_idx])
+
+    def _check_held(self) -> None:
+        """Refuse to change a statement that only shows what a container computes."""
+        if self.block is not None and self.block.shown:
+            raise RuntimeError(
+                f"{self.name} is a cell in a container, whose arguments cannot be set; set those of the container"
+            )
 
     def _check_before(self, source: Node) -> None:
         """Refuse a node whose results this node cannot have."""

@@ -141,3 +141,113 @@ def test_attributes_are_shared() -> None:
     new: Any = SymbolTree.create(net).get_network()
     same(new(X), X * 5)
     assert new.cache is net.cache
+
+
+MADE = """
+class Args(nn.Cell):
+    def __new__(cls, n):
+        return super().__new__(cls)
+    def __init__(self, n):
+        super().__init__()
+    def construct(self, x):
+        y = x * 2
+        return y
+class Single(nn.Cell):
+    only = None
+    def __new__(cls, n):
+        Single.only = Single.only or super().__new__(cls)
+        return Single.only
+    construct = Args.construct
+"""
+
+
+@pytest.mark.parametrize("name", ["Args", "Single"])
+def test_a_network_is_made_without_the_new_of_its_class(name: str, tmp_path: Path) -> None:
+    net = getattr(written(tmp_path, MADE), name)(2)
+    tree = SymbolTree.create(net)
+    tree.insert(tree.after("binop_mult"), call(nn.Sigmoid(), "more"))
+    same(tree.get_network()(X), ops.sigmoid(X * 2))
+    same(net(X), X * 2)
+    assert not hasattr(net, "more")
+
+
+UNCHANGED = """
+def twice(v):
+    return v * 2
+class Part(nn.Cell):
+    def construct(self, x):
+        y = twice(x) + 1
+        return y
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+        self.other = nn.SequentialCell(Part())
+        self.scale = {self.part: 3}
+        self.list = self.again = [self.part]
+    def construct(self, x):
+        assert self.list is self.again
+        return self.part(x) * self.scale[self.part] + self.other(x)
+"""
+
+
+def test_cells_are_the_original_ones_where_nothing_in_them_was_changed(tmp_path: Path) -> None:
+    net = written(tmp_path, UNCHANGED).Net()
+    tree = SymbolTree.create(net)
+    new: Any = tree.get_network()
+    assert (new.part, new.other, new.list, new.scale) == (net.part, net.other, net.list, net.scale)
+    part = tree.get_node("part").get_sub_tree()  # type: ignore[union-attr]
+    part.insert(part.after("binop_add"), call(nn.ReLU(), "act"))
+    changed: Any = tree.get_network()
+    assert changed.part is not net.part
+    assert changed.other is net.other
+    same(changed(X), ops.relu(net.part(X)) * 3 + net.other(X))
+    part.erase("act")
+    assert tree.get_network().part is net.part  # type: ignore[attr-defined]
+
+
+HELD = """
+import collections
+class Pair(collections.namedtuple("Pair", "cell k")):
+    pass
+class Items(list):
+    def __init__(self, cell, more):
+        super().__init__([cell])
+        self.more = more
+class Part(nn.Cell):
+    def construct(self, x):
+        y = x + 1
+        return y
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        b = self.b = Part()
+        self.pair = Pair(b, 2)
+        self.default = collections.defaultdict(list, k=[b])
+        self.items = Items(b, (b,))
+        self.queue = collections.deque([b], 3)
+        self.set = {b}
+        self.keys = collections.OrderedDict([(b, 1)])
+        self.round = [b]
+        self.round.append((self.round,))
+        self.helper = nn.SequentialCell(nn.ReLU())
+        self.helper.hidden = self.round
+    def construct(self, x):
+        return self.b(x)
+"""
+
+
+def test_every_container_of_a_rewritten_cell_holds_the_new_one(tmp_path: Path) -> None:
+    net = written(tmp_path, HELD).Net()
+    tree = SymbolTree.create(net)
+    part = tree.get_node("b").get_sub_tree()  # type: ignore[union-attr]
+    part.get_node("binop_add").set_arg(1, ScopedValue.create_variable_value(5))
+    new: Any = tree.get_network()
+    b = new.b
+    assert b is not net.b
+    held = [new.pair.cell, new.default["k"][0], new.items[0], new.items.more[0], new.queue[0], *new.set, *new.keys]
+    assert all(each is b for each in [*held, new.round[0], new.helper.hidden[0]])
+    assert new.round[1][0] is new.round is new.helper.hidden
+    for name in ("pair", "default", "items", "queue", "set", "keys"):
+        assert type(getattr(new, name)) is type(getattr(net, name))
+    assert (new.default["none"], new.queue.maxlen, net.pair.cell) == ([], 3, net.b)

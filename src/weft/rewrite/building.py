@@ -51,6 +51,7 @@ class Builder:
                 self._add(block, Node(NodeType.Python, "arg", rest))
         self._fill(block)
         ast.fix_missing_locations(definition)
+        self.source.note_read()
         return block
 
     def _fill(self, block: Block) -> None:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
-import inspect
 import itertools
 import linecache
 import os
 import sys
 import types
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
 from typing import Any
 
-from weft.core.home import Home
 from weft.nn.cell import Cell
 from weft.rewrite.grown import Grown
 from weft.rewrite.names import Definition, Names
 from weft.rewrite.parameters import name_parameters
+from weft.rewrite.project import Project
+from weft.rewrite.rebuilding import Rebuilding
 
 _count = itertools.count()
 #: where the sources of networks are saved
 FOLDER = "rewritten_network"
-#: containers in which a cell keeps its own state, and which no other cell shares
-_OWN = Cell.__weft_counted__ - {"_compiled"}
 
 
 class Module:
@@ -37,17 +32,22 @@ class Module:
 
     def __init__(self, tree: Grown) -> None:
         self.tree = tree
-        #: the name of the class that each tree became; trees with the same statements share one
+        #: the name of the class that each rewritten cell became; cells with the same statements share one
         self.classes: dict[int, str] = {}
-        trees, functions = tree._trees(), tree.project.functions
-        apart = [Definition(each.source) for each in functions.values()]
-        methods = {id(each): [Definition(source) for source, _ in each.methods.values()] for each in trees}
+        functions = _rewritten_functions(tree.project)
+        methods = {id(each): [Definition(source) for source, _ in each.methods.values()] for each in tree._trees()}
+        #: the trees of which something was rewritten, and that of the network in any case
+        self.trees = trees = [
+            each
+            for each in tree._trees()
+            if each is tree or any(one.is_changed(functions) for one in methods[id(each)])
+        ]
         self.names = names = Names(
             [each.class_name for each in trees],
-            {function: each.name for function, each in functions.items()},
-            [*apart, *(each for listed in methods.values() for each in listed)],
+            {function: tree.project.functions[function].name for function in functions},
+            [*functions.values(), *(one for each in trees for one in methods[id(each)])],
         )
-        parts = [ast.unparse(each.definition) for each in apart]
+        parts = [ast.unparse(each.definition) for each in functions.values()]
         known: dict[tuple[str, str], str] = {}
         classes = []
         for each in trees:
@@ -56,7 +56,7 @@ class Module:
             name = each.class_name
             if not added:
                 name = known.setdefault((base, body), name)
-            self.classes[id(each)] = name
+            self.classes[id(each.network)] = name
             if name == each.class_name:
                 classes.append(f"{_comments(added)}class {name}({base}):\n{body}")
         parts += reversed(classes)
@@ -77,96 +77,25 @@ class Module:
         below = "\n" * (self.header.count("\n")) + self.text[len(self.header) :]
         sys.modules[name] = module  # `inspect` finds the source of a class by its module
         exec(compile(below, file, "exec"), module.__dict__)
-        rebuilding = _Rebuilding(self, module.__dict__)
-        made = rebuilding.cell(self.tree.network)
+        rebuilding = Rebuilding(
+            self.tree.network,
+            {key: module.__dict__[name] for key, name in self.classes.items()},
+            {id(each.network): each._added for each in self.trees},
+            [key for key, each in self.tree.project.trees.items() if each is not None],
+        )
+        made = rebuilding.whole()
         name_parameters(made, self.tree.network, rebuilding.inserted())
         return made
 
 
-class _Rebuilding:
-    """Makes the cells of the rewritten network: those with a tree are of new classes, those without any are shared."""
-
-    def __init__(self, module: Module, namespace: dict[str, Any]) -> None:
-        self.trees = {id(tree.network): tree for tree in module.tree._trees()}
-        self.classes = {key: namespace[name] for key, name in module.classes.items()}
-        self.made: dict[int, Cell] = {}
-        #: containers that are being copied
-        self.open: set[int] = set()
-
-    def cell(self, cell: Cell) -> Cell:
-        """What a cell becomes."""
-        if id(cell) in self.made:
-            return self.made[id(cell)]
-        tree = self.trees.get(id(cell))
-        if tree is None and not self._changes(cell, set()):
-            return self.made.setdefault(id(cell), cell)
-        cls = type(cell) if tree is None else self.classes[id(tree)]
-        made: Any = cls.__new__(cls)
-        self.made[id(cell)] = made
-        state = made.__dict__
-        for name, value in cell.__dict__.items():
-            value = Home(made) if name == "_compiled" else self._value(value)
-            state[name] = copy.copy(value) if name in _OWN and value is cell.__dict__[name] else value
-        for name, value in _slots_of(cell):
-            object.__setattr__(made, name, self._value(value))
-        if tree is not None:
-            state.pop("construct", None)  # a compiled one, which computes what the original does
-        state["cls_name"] = cls.__name__
-        made._refresh_extras()
-        prefixed, state["_auto_prefix"] = state["_auto_prefix"], False  # `name_parameters` names them
-        for name, value in (tree._added if tree is not None else {}).items():
-            setattr(made, name, self._value(value))
-        state["_auto_prefix"] = prefixed
-        return made
-
-    def inserted(self) -> list[tuple[Cell, Iterable[str]]]:
-        """The new cells, with the names of the attributes that were added to each."""
-        return [(self.made[key], tree._added) for key, tree in self.trees.items() if key in self.made]
-
-    def _value(self, value: Any) -> Any:
-        """What an attribute becomes: another one only where cells in it, or cells of methods in it, are rewritten."""
-        if isinstance(value, Cell):
-            return self.cell(value)
-        if isinstance(value, types.MethodType) and isinstance(value.__self__, Cell):
-            return self._method(value)
-        if type(value) not in (dict, OrderedDict, list, tuple) or id(value) in self.open:
-            return value
-        self.open.add(id(value))  # it may contain itself
-        old = list(value.values()) if isinstance(value, dict) else value
-        new = [self._value(each) for each in old]
-        self.open.discard(id(value))
-        if all(one is other for one, other in zip(old, new, strict=True)):
-            return value
-        return type(value)(zip(value, new, strict=True) if isinstance(value, dict) else new)
-
-    def _method(self, bound: types.MethodType) -> Any:
-        """A bound method of what its cell becomes; as rewritten, where it is one of the class."""
-        cell: Any = bound.__self__
-        function = bound.__func__
-        made = self.cell(cell)
-        if made is cell:
-            return bound
-        name = function.__name__
-        if inspect.getattr_static(type(cell), name, None) is function:
-            return getattr(made, name)
-        return types.MethodType(function, made)
-
-    def _changes(self, cell: Cell, seen: set[int]) -> bool:
-        """Whether a cell with a tree is below a cell."""
-        if id(cell) in seen:
-            return False
-        seen.add(id(cell))
-        return id(cell) in self.trees or any(
-            self._changes(each, seen) for each in cell._cells.values() if each is not None
-        )
-
-
-def _slots_of(cell: Cell) -> Iterator[tuple[str, Any]]:
-    """Attributes of a cell that are not in its dict, as its classes have slots for them."""
-    for cls in type(cell).__mro__:
-        for name, slot in cls.__dict__.items():
-            if isinstance(slot, types.MemberDescriptorType) and hasattr(cell, name):
-                yield name, slot.__get__(cell)
+def _rewritten_functions(project: Project) -> dict[Any, Definition]:
+    """The functions that were changed, or that mention one which was."""
+    waiting = {function: Definition(each.source) for function, each in project.functions.items()}
+    found: dict[Any, Definition] = {}
+    while more := {function: each for function, each in waiting.items() if each.is_changed(found)}:
+        found |= more
+        waiting = {function: each for function, each in waiting.items() if function not in found}
+    return {function: found[function] for function in project.functions if function in found}
 
 
 def _holder(cls: type) -> dict[str, Any]:

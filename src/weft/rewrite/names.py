@@ -7,7 +7,7 @@ import builtins
 import copy
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from weft.rewrite.numbered import numbered
@@ -46,6 +46,15 @@ class Definition:
     def is_outside(self, name: ast.Name) -> bool:
         """Whether what a name means follows from where the function was written."""
         return name.id in self.outside and id(name) not in self.inner and meant_by(name) is None
+
+    def is_changed(self, functions: Container[Any]) -> bool:
+        """Whether its statements are others than those read, or it mentions one of some functions."""
+        return self.source.is_changed or any(
+            isinstance(value, types.FunctionType) and value in functions
+            for node in ast.walk(self.definition)
+            if isinstance(node, (ast.Name, ast.Attribute))
+            for value in [self.look_up(node)]
+        )
 
     def look_up(self, expression: ast.expr) -> Any:
         """What a name, or an attribute of a module, means; UNKNOWN for anything else."""

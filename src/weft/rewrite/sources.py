@@ -132,6 +132,21 @@ class Source:
         self.locals = {*raw.__code__.co_varnames, *raw.__code__.co_cellvars}
         self._bind_decorators(around)
         self._bind_defaults()
+        self._read: tuple[str, list[Meant]] | None = None
+
+    def note_read(self) -> None:
+        """Note that the statements are those that were read."""
+        self._read = self._state()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether statements are others than those that were read."""
+        return self._read != self._state()
+
+    def _state(self) -> tuple[str, list[Meant]]:
+        """What tells statements from others: the text, and what the names in it mean."""
+        meant = [meant_by(node) for node in ast.walk(self.definition)]
+        return ast.dump(self.definition), [each for each in meant if each is not None]
 
     def _bind_decorators(self, around: set[str]) -> None:
         """Say what the names in decorators mean, which are read where the function is defined."""

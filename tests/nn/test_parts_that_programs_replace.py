@@ -286,3 +286,16 @@ def test_a_child_that_is_inserted_keeps_the_names_of_its_parameters() -> None:
     assert [param.name for param in Holder().get_parameters()] == ["weight", "bias"]
     assert [param.name for param in Outer().get_parameters()] == ["inner.fc.weight", "inner.fc.bias"]
     np.testing.assert_array_equal(weft.jit(Holder())(ops.zeros((1, 2))).shape, (1, 2))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("make", [nn.RNN, nn.GRU, nn.LSTM])
+def test_a_recurrent_layer_without_its_biases(make: Any, compiled: bool) -> None:
+    layer, plain = make(2, 3, has_bias=True), make(2, 3, has_bias=False)
+    for name, parameter in plain.parameters_dict().items():
+        parameter.set_data(layer.parameters_dict()[name])
+    call = jit(layer.__call__) if compiled else layer
+    x = Tensor(np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 2, 2))
+    call(x)
+    layer.has_bias = False
+    np.testing.assert_allclose(call(x)[0].asnumpy(), plain(x)[0].asnumpy(), rtol=1e-6)

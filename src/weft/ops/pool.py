@@ -214,8 +214,8 @@ AVG_POOL = Primitive(
 ADAPTIVE_MAX_POOL = Primitive("AdaptiveMaxPooling", _adaptive_max_pool, attr_names=("output_size",), multiple=True)
 
 
-def _settled(name: str, x: Tensor, given: _Windows, ceil_mode: bool) -> tuple[_Windows, Pads]:
-    """Windows with explicit padding, and the padding without what `ceil_mode` adds."""
+def _settled(name: str, x: Tensor, given: _Windows, ceil_mode: bool) -> tuple[Pads, Pads]:
+    """The padding of windows, with and without what `ceil_mode` adds."""
     plain, grown = [], []
     rank = len(given.kernel)
     spatial = x.shape[1 : 1 + rank] if given.data_format.endswith("C") else x.shape[x.ndim - rank :]
@@ -241,7 +241,7 @@ def _settled(name: str, x: Tensor, given: _Windows, ceil_mode: bool) -> tuple[_W
             raise ValueError(f"{name}: a window of {window} (dilation {hole}) does not fit into a dimension of {size}")
         plain.append((low, high))
         grown.append((low, high + extra))
-    return given._replace(pads=tuple(grown)), tuple(plain)
+    return tuple(grown), tuple(plain)
 
 
 def check_input(name: str, x: Any, rank: int, lower: bool = True, what: str = "x") -> None:
@@ -271,8 +271,10 @@ def max_pool(
     steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
     holes = per_dimension(name, "dilation", dilation, rank)
     given = _Windows(kernel, steps, padding_of(name, pad_mode, padding, rank), holes, data_format)
-    windows, _ = _settled(name, x, given, ceil_mode)
-    return _max_pool_indices(x, *windows[:-1]) if indices else apply(MAX_POOL, (x,), tuple(windows))
+    pads, _ = _settled(name, x, given, ceil_mode)
+    if indices:
+        return _max_pool_indices(x, kernel, steps, pads, holes)
+    return apply(MAX_POOL, (x,), (kernel, steps, pads, holes, data_format))
 
 
 def avg_pool(
@@ -293,12 +295,12 @@ def avg_pool(
     kernel = per_dimension(name, "kernel_size", kernel_size, rank)
     steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
     given = _Windows(kernel, steps, padding_of(name, pad_mode, padding, rank), (1,) * rank, data_format)
-    windows, plain = _settled(name, x, given, ceil_mode)
+    pads, plain = _settled(name, x, given, ceil_mode)
     counted = plain if count_include_pad else ((0, 0),) * rank
     divisor = divisor_override or 0
     if pad_mode.lower() == "same" and count_include_pad:  # each window has all elements, of which some are zeros
         divisor = divisor or math.prod(kernel)
-    return apply(AVG_POOL, (x,), (*windows[:3], counted, divisor, data_format))
+    return apply(AVG_POOL, (x,), (kernel, steps, pads, counted, divisor, data_format))
 
 
 def _maxima(rank: int, over: str, given: str, printed: str) -> Callable[..., Any]:

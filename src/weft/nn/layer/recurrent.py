@@ -52,8 +52,8 @@ class _OfGates(Described, Cell):
 
     def _weights(self, suffix: str = "") -> tuple[Any, Any, Any, Any]:
         """The weights for the input and the state, and the biases, or None and None."""
-        found: Any = tuple([getattr(self, name + suffix, None) for name in _WEIGHTS])
-        return found
+        found: Any = [getattr(self, name + suffix) for name in self._names()]  # `has_bias` may have been set since
+        return (*found, *[None] * (len(_WEIGHTS) - len(found)))
 
     def _compute_by(self, nonlinearity: str) -> None:
         one_of(type(self).__name__, ("tanh", "relu"), nonlinearity=nonlinearity)

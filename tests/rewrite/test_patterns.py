@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import weft
-from tests.rewrite.written import written
+from tests.rewrite.written import names, written
 from weft import Tensor, nn, ops
 from weft.rewrite import Node, PatternEngine, PatternNode, Replacement, SymbolTree, VarNode
 
@@ -161,6 +162,33 @@ def test_every_body_is_searched_and_what_others_read_stays() -> None:
     assert tree.get_network()(Tensor(np.ones((2, 4), np.float32))).shape == (2, 4)
 
 
+READERS = ["z = y[0]", "z = y.T", "z = [y for _ in x]", "y.h = 1", "if x.ndim: z = 1 if y.ndim else 2", "del y"]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("head", ["y = self.fc(x)", "self.y = y = self.fc(x)"])
+def test_what_is_read_in_any_way_is_not_erased(reader: str, head: str, tmp_path: Path) -> None:
+    net = written(
+        tmp_path,
+        f"""
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Dense(2, 2)
+        self.act = nn.ReLU()
+
+    def construct(self, x):
+        {head}
+        z = self.act(y)
+        {reader}
+        return z
+""",
+    ).Net()
+    smooth = Smooth()
+    assert not PatternEngine([nn.Dense, nn.ReLU], smooth).apply(SymbolTree.create(net))
+    assert smooth.found == []
+
+
 BETWEEN = ["x = x + 1", "x[0] = 1", "x += 1", "if y.shape: x = -x", "self.x = x", "x = self.act(y)", "z = x + 1"]
 
 
@@ -187,3 +215,37 @@ class Net(nn.Cell):
     moved = between.startswith("z")
     assert PatternEngine([nn.Dense, nn.ReLU], smooth).apply(tree) is moved
     assert moved or smooth.found == []
+
+
+@pytest.mark.parametrize(
+    "layer", ["x = self.act(self.fc(x)) + x", "if x.ndim:\n            x = self.act(self.fc(x)) + x"]
+)
+def test_many_changes_take_as_long_as_each_of_them(layer: str, tmp_path: Path) -> None:
+    class Tanh(Replacement):
+        def build(self, pattern: PatternNode, is_chain_pattern: bool, matched: OrderedDict[str, Node]) -> list[Node]:
+            act = matched[pattern.name()]
+            return [Node.create_call_cell(nn.Tanh(), act.get_targets(), names("x"), name="tanh")]
+
+    def change(net: nn.Cell) -> None:
+        tree = SymbolTree.create(net)
+        assert PatternEngine([nn.Dense, nn.ReLU], Tanh()).apply(tree)
+        for node in [each for each in tree.all_nodes() if each.get_targets()][1:]:
+            target = str(node.get_targets()[0])
+            new = tree.insert(tree.after(node), Node.create_call_function(ops.abs, [target], names(target)))
+            new.set_arg_by_node(0, new.get_inputs()[0])
+            assert node.get_users() == [new]
+
+    def calls(count: int) -> int:
+        body = "".join(f"        {layer}\n" for _ in range(count))
+        net = written(
+            tmp_path,
+            "class Net(nn.Cell):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.fc, self.act = nn.Dense(2, 2), nn.ReLU()\n"
+            f"    def construct(self, x):\n{body}        return x\n",
+        ).Net()
+        profile = cProfile.Profile()
+        profile.runcall(change, net)
+        return sum(each.callcount for each in profile.getstats())
+
+    few, many = calls(20), calls(100)
+    assert many < 7 * few

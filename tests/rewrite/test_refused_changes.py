@@ -78,6 +78,34 @@ def test_refused_changes_leave_the_tree_as_it_was() -> None:
     assert tree.get_network()(X).shape == (1, 2)
 
 
+class Breaks(Replacement):
+    """Changes all that can be changed, and then fails."""
+
+    def build(self, pattern: PatternNode, is_chain_pattern: bool, matched: OrderedDict[str, Node]) -> list[Node]:
+        act = matched[pattern.name()]
+        tree = act.get_symbol_tree()
+        act.set_arg(0, "x")
+        act.set_arg(0, VALUE(act))
+        tree.insert(tree.after("input_x"), Node.create_input("mask", VALUE(3)))
+        tree.replace(act, [Node.create_call_cell(Net(), ["z"], names("y"), name="more", is_sub_net=True), dense("z")])
+        tree.erase("binop_mult")
+        tree.insert(tree.before("return"), tree.erase("twice"))
+        raise KeyError("no")
+
+
+def test_all_that_a_replacement_did_is_taken_back() -> None:
+    tree = SymbolTree.create(Net())
+    code, used = tree.get_code(), [(each, each.get_inputs(), each.get_users()) for each in tree.nodes()]
+    with pytest.raises(KeyError):
+        PatternEngine([nn.ReLU], Breaks()).apply(tree)
+    assert tree.get_code() == code
+    assert [(each, each.get_inputs(), each.get_users()) for each in tree.nodes()] == used
+    more = Node.create_call_cell(Net(), ["y"], names("y"), name="more", is_sub_net=True)
+    tree.insert(tree.after("fc"), more)
+    assert "y = self.more(y)" in lines(tree)
+    assert more.get_sub_tree().class_name == "NetOpt_1"
+
+
 REFUSED = [
     ("fc.set_arg(0, 'x y')", "'arg' should be a name, .*, but got 'x y'"),
     ("fc.set_arg(0, '')", "'arg' should be a name, .*, but got ''"),

@@ -54,10 +54,11 @@ class Flattener:
 
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
+        self._numbers: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
         """A name that is not taken, which then is: the given one, or with a number."""
-        found = numbered(name, lambda each: each in self.taken or keyword.iskeyword(each))
+        found = numbered(name, lambda each: each in self.taken or keyword.iskeyword(each), self._numbers)
         self.taken.add(found)
         return found
 

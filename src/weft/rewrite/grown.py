@@ -30,6 +30,7 @@ class Grown:
         self.project = handler
         self.network = network
         self._node_names: set[str] = set()
+        self._numbers: dict[bool, dict[str, int]] = {False: {}, True: {}}
         #: what statements were made with, by the name of the attribute that it is to be
         self.kept: dict[str, Any] = {}
         #: methods of the cell that are taken apart: construct and those that it calls
@@ -38,7 +39,7 @@ class Grown:
         if plain(network.__dict__.get("construct", source.function)) is not source.function:
             raise Unreadable("its construct was replaced on the instance; define it in the class")
         self.source = source
-        handler.trees[id(network)] = self
+        handler.journal.put(handler.trees, id(network), self)
         self.class_name = handler.define(f"{type(network).__name__}Opt")
         self.methods["construct"] = (source, None)
         builder = Builder(self, source)
@@ -48,22 +49,26 @@ class Grown:
 
     def _blocks(self) -> list[Block]:
         """The block of `construct` and those inside, but not of other trees."""
-        found: list[Block] = []
+        found: dict[Block, None] = {}
         waiting = [self.block]
         while waiting:
             block = waiting.pop()
             if block not in found:
-                found.append(block)
+                found[block] = None
                 waiting += [node.inner for node in block.nodes if node.inner is not None]
-        return found
+        return list(found)
 
     def _trees(self) -> list[Self]:
         """This tree and those of the cells that it calls, each once."""
-        found: list[Any] = [self]
-        for tree in found:
+        found: list[Self] = []
+        known, waiting = {self}, [self]
+        while waiting:
+            tree = waiting.pop()
+            found.append(tree)
             met = [node.sub_tree for block in tree._blocks() for node in block.nodes if node.sub_tree is not None]
-            at = found.index(tree) + 1
-            found[at:at] = [each for each in dict.fromkeys(met) if each not in found]
+            new = [each for each in dict.fromkeys(met) if each not in known]
+            known.update(new)
+            waiting += reversed(new)
         return found
 
     # -- what the nodes are made with ------------------------------------------------------------------
@@ -89,7 +94,7 @@ class Grown:
             except Unreadable:
                 if whole:
                     raise
-                trees[id(cell)] = None
+                self.project.journal.put(trees, id(cell), None)
         found: Self | None = trees.get(id(cell))
         return found
 
@@ -110,7 +115,8 @@ class Grown:
                 return None
             if plain(function) is not function or function.__closure__ or source.definition.decorator_list:
                 return None
-            made = functions[function] = Expanded(source, self.project.define(source.definition.name))
+            made = Expanded(source, self.project.define(source.definition.name))
+            self.project.journal.put(functions, function, made)
             made.block = Builder(self, source).function(made.name)
         return functions[function].name, functions[function].block
 
@@ -139,8 +145,10 @@ class Grown:
 
     def _unique_node(self, name: str, attribute: bool = False) -> str:
         """A name that no node of the tree has, nor an attribute of the network if it is to become one."""
-        found = numbered(name, lambda each: each in self._node_names or (attribute and self._has(each)))
-        self._node_names.add(found)
+        numbers = self._numbers[attribute]
+        found = numbered(name, lambda each: each in self._node_names or (attribute and self._has(each)), numbers)
+        self.project.journal.add(self._node_names, {found})
+        self.project.journal.note(numbers.clear)
         return found
 
     def _keep(self, value: Any) -> str:
@@ -149,7 +157,7 @@ class Grown:
             if kept is value:
                 return name
         found = numbered(f"arg_{type(value).__name__}", self._has)
-        self.kept[found] = value
+        self.project.journal.put(self.kept, found, value)
         return found
 
     @property

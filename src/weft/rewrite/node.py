@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
 import types
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from weft.nn.cell import Cell
 from weft.rewrite.checks import by_name, each_of, identifier, index_of, one_of
 from weft.rewrite.places import Place, assigns_call, names_assigned, places_in
 from weft.rewrite.sources import name_for
+from weft.rewrite.undo import Journal
+from weft.rewrite.uses import Uses
 from weft.rewrite.values import ScopedValue, ValueType, check_argument, check_target, expression_of, target_of, value_of
 
 
@@ -54,6 +57,7 @@ class Owner(Protocol):
     """What nodes ask of the tree that they belong to; `Grown` says what each of these is."""
 
     network: Any
+    project: Any
 
     def _unique_node(self, name: str, attribute: bool = False) -> str: ...
     def _sub_tree(self, cell: Any, whole: bool = False) -> Any: ...
@@ -86,7 +90,13 @@ class Block:
         self.self_name: str | None = None
         #: whether the statements only show what a container computes
         self.shown = False
-        self._providers: dict[Node, dict[int, tuple[Node, int]]] | None = None
+        self._uses: Uses | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """Where changes of the network are noted."""
+        found: Journal = self.tree.project.journal
+        return found
 
     def cell_name(self, what: str) -> str:
         """What the function calls its cell, of which something is to be an attribute."""
@@ -111,6 +121,12 @@ class Block:
         """The block of the function in which the block stands."""
         return self if self.outer is None else self.outer.root
 
+    def bodies(self) -> Iterator[Block]:
+        """The block itself, and the bodies of the control flow inside."""
+        yield self
+        for node in self.uses.control_flow:
+            yield from node.inner.bodies()
+
     def _with_inner(self) -> Iterator[Node]:
         for node in self.nodes:
             yield node
@@ -119,21 +135,40 @@ class Block:
 
     def providers(self) -> dict[Node, dict[int, tuple[Node, int]]]:
         """For each node, which of its arguments a node before it computes: the last that assigns the name."""
-        if self._providers is not None:
-            return self._providers
-        found: dict[Node, dict[int, tuple[Node, int]]] = {}
-        last: dict[str, tuple[Node, int]] = {}
-        for node in self.nodes:
-            values = [*node.get_args(), *node.get_kwargs().values()]
-            names = [str(each) if each.type is ValueType.NamingValue else "" for each in values]
-            found[node] = {index: last[name] for index, name in enumerate(names) if name in last}
-            last.update((str(each), (node, index)) for index, each in enumerate(node.get_targets()))
-        self._providers = found
-        return found
+        return {node: self.uses.providers(node) for node in self.nodes}
+
+    @property
+    def uses(self) -> Uses:
+        """Which of the nodes give names their values, and which read them."""
+        if self._uses is None:
+            self._uses = Uses(self.nodes)
+        return self._uses
+
+    def put(self, index: int, node: Node) -> None:
+        """Put in a node that has its statement."""
+        self.journal.insert(self.nodes, index, node)
+        self.journal.note(self.forget)
+        if self._uses is not None and not self._uses.insert(self.nodes, index):
+            self.forget()
+
+    def take_out(self, node: Node) -> None:
+        """Take out a node."""
+        self.journal.delete(self.nodes, self.nodes.index(node))
+        self.journal.note(self.forget)
+        if self._uses is not None:
+            self._uses.remove(node)
+
+    def write(self, node: Node, place: Place, expression: ast.expr) -> None:
+        """Write an argument of a node."""
+        self.journal.note(functools.partial(place.write, place.read()))
+        self.journal.note(self.forget)
+        place.write(expression)
+        if self._uses is not None:
+            self._uses.change(node)
 
     def forget(self) -> None:
-        """Something about the nodes has changed."""
-        self._providers = None
+        """The nodes, or their statements, are others."""
+        self._uses = None
 
 
 class Node:
@@ -381,9 +416,18 @@ class Node:
             return {}
         return {name: value_of(each) for name, each in named}
 
+    def names_of_targets(self) -> list[str]:
+        """The targets, those that are no names as ""."""
+        return [str(each) if each.type is ValueType.NamingValue else "" for each in self.get_targets()]
+
+    def names_of_arguments(self) -> list[str]:
+        """The arguments, also those by name; those that are no names as ""."""
+        values = [*self.get_args(), *self.get_kwargs().values()]
+        return [str(each) if each.type is ValueType.NamingValue else "" for each in values]
+
     def get_arg_providers(self) -> dict[int, tuple[Node, int]]:
         """For each argument, also by name, that a node of the block computes: the node, and which target it is."""
-        return {} if self.block is None else dict(self.block.providers()[self])
+        return {} if self.block is None else self.block.uses.providers(self)
 
     def get_target_users(self, index: int = -1) -> Any:
         """The nodes that use the results, and as which argument.
@@ -394,11 +438,7 @@ class Node:
         Returns:
             a list of pairs, or a dict of such lists by target.
         """
-        users: dict[int, list[tuple[Node, int]]] = {}
-        for other, providers in (self.block.providers() if self.block is not None else {}).items():
-            for argument, (provider, target) in providers.items():
-                if provider is self:
-                    users.setdefault(target, []).append((other, argument))
+        users = {} if self.block is None else self.block.uses.users(self)
         return users if index == -1 else users.get(index, [])
 
     def get_inputs(self) -> list[Node]:
@@ -452,8 +492,7 @@ class Node:
         made = expression_of(value, self.block.keep)
         if isinstance(made, ast.Starred) and not places[index].star:
             raise ValueError(f"For 'Node', 'arg' can be starred in calls, tuples and lists only, but got '{value}'.")
-        places[index].write(made)
-        self.block.forget()
+        self.block.write(self, places[index], made)
 
     def set_arg_by_node(self, arg_idx: int, src_node: Node, out_idx: int | None = None) -> None:
         """Give the statement a result of another node as an argument.
@@ -499,9 +538,9 @@ class Node:
             )
         if self.block is None or source.block is None:
             return
-        order = list(self.block.in_order())
-        if source not in order:
+        if source.block.root is not self.block.root:
             raise ValueError(f"For 'Node', 'src_node' should be in the same function, but {source.name} is not.")
+        order = self.block.nodes if source.block is self.block else list(self.block.in_order())
         if order.index(source) >= order.index(self):
             raise ValueError(
                 f"For 'Node', 'src_node' should stand before {self.name}, but {source.name} does not; "
@@ -533,6 +572,11 @@ class Node:
         return self.node_type is NodeType.ControlFlow and (
             self.inner is not None and self.inner.body is getattr(self.statement, "orelse", None)
         )
+
+    @property
+    def is_control_flow(self) -> bool:
+        """Whether it is a control flow statement, or the ``else`` of one."""
+        return self.node_type is NodeType.ControlFlow
 
     def _is_call(self) -> bool:
         return self.node_type not in (NodeType.Python, NodeType.Input)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import abc
-import ast
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -15,7 +14,6 @@ from weft.rewrite.checks import each_of, one_of
 from weft.rewrite.node import Node, NodeType
 from weft.rewrite.places import chains_read, chains_written, is_part
 from weft.rewrite.tree import SymbolTree
-from weft.rewrite.undo import whole_or_not
 
 
 class PatternNode:
@@ -231,10 +229,10 @@ class PatternEngine:
         """
         one_of("PatternEngine", "stree", stree, SymbolTree)
         trees = stree._trees()
-        with whole_or_not(trees) as watch:
-            return any([self._apply(tree, watch) for tree in trees])  # noqa: C419 - to all of them
+        with stree.project.journal.whole_or_not():
+            return any([self._apply(tree) for tree in trees])  # noqa: C419 - to all of them
 
-    def _apply(self, tree: SymbolTree, watch: Callable[[list[Node]], None]) -> bool:
+    def _apply(self, tree: SymbolTree) -> bool:
         """Replace what the pattern matches in the bodies of one tree."""
         replaced: set[Node] = set()
         bodies = [block.nodes for block in tree._blocks() if block.self_name is not None and not block.shown]
@@ -249,7 +247,6 @@ class PatternEngine:
             if not new:
                 continue
             each_of("PatternEngine", "new_nodes", new, Node)
-            watch(new)
             tree.replace(node, new)
             replaced |= found
             for other in found - {node}:
@@ -289,30 +286,20 @@ def _can_be_computed_at(last: Node, found: set[Node]) -> bool:
 def _is_closed(last: Node, found: set[Node]) -> bool:
     """Whether no statement outside a match uses what is erased with it."""
     erased = [each for each in found - {last} if each.get_node_type() is not NodeType.Input]
-    return all(user in found for each in erased for user in each.get_users()) and not any(
-        _is_read_elsewhere(each, found) for each in erased
-    )
+    return not any(_is_read_elsewhere(each, found) for each in erased)
 
 
 def _is_read_elsewhere(node: Node, found: set[Node]) -> bool:
-    """Whether what a node computes may be read in another body, or by a statement that stays as it is."""
-    block = node.block
+    """Whether what a node computes may be read outside a match."""
+    block, names = node.block, node.names_of_targets()
     assert block is not None
-    at = block.nodes.index(node)
-    names = {str(each) for each in node.get_targets()}
-    for other in block.nodes[at + 1 :]:
-        whole = other.get_node_type() in (NodeType.ControlFlow, NodeType.Python)
-        if whole and other not in found and names & _names_in(other.statement):
-            return True
-        names -= {str(each) for each in other.get_targets()}
-    if not names or block.outer is None:
-        return False
-    here = [node.statement for node in block.nodes[at:]]
-    return bool(names & {name for part in block.root.body for name in _names_in(part, here)})
-
-
-def _names_in(tree: Any, without: Sequence[Any] = ()) -> set[str]:
-    """The names in a syntax tree, but for those in some parts of it."""
-    found = {tree.id} if isinstance(tree, ast.Name) else set()
-    parts = [child for child in ast.iter_child_nodes(tree) if not any(child is each for each in without)]
-    return found.union(*(_names_in(child, without) for child in parts))
+    if not all(map(str.isidentifier, names)):
+        return True  # an attribute or an item, which anything may read
+    if not found.issuperset(block.uses.readers(node)):
+        return True
+    last = [name for name in names if not block.uses.is_given_anew(node, name)]
+    return block.outer is not None and any(
+        body.uses.mentions(name, before=node if body is block else None)
+        for name in last
+        for body in block.root.bodies()
+    )

@@ -7,6 +7,7 @@ from typing import Any
 from weft.rewrite.node import Block
 from weft.rewrite.numbered import numbered
 from weft.rewrite.sources import Source
+from weft.rewrite.undo import Journal
 
 
 class Expanded:
@@ -32,9 +33,13 @@ class Project:
         self.trees: dict[int, Any] = {}
         self.functions: dict[Any, Expanded] = {}
         self._defined: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        #: where changes of the trees are noted
+        self.journal = Journal()
 
     def define(self, name: str) -> str:
         """A name for a function or class that no other one of the network has: the given one, or with a number."""
-        found = numbered(name, self._defined.__contains__)
-        self._defined.add(found)
+        found = numbered(name, self._defined.__contains__, self._numbers)
+        self.journal.add(self._defined, {found})
+        self.journal.note(self._numbers.clear)
         return found

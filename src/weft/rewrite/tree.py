@@ -16,7 +16,6 @@ from weft.rewrite.node import Block, Node, NodeType
 from weft.rewrite.parameters import note_names
 from weft.rewrite.project import Project
 from weft.rewrite.sources import Unreadable, name_for, names_made
-from weft.rewrite.undo import whole_or_not
 from weft.rewrite.values import expression_of
 
 
@@ -196,7 +195,8 @@ class SymbolTree(Grown):
             )
         if node.block is not None:
             raise ValueError(f"Node in the SymbolTree cannot be inserted into SymbolTree again: {node.name}")
-        with whole_or_not([self], [node]):
+        with self.project.journal.whole_or_not():
+            self.project.journal.keep(node)
             return self._insert(position, node)
 
     def _insert(self, position: Position, node: Node) -> Node:
@@ -215,14 +215,14 @@ class SymbolTree(Grown):
         node.name = self._unique_node(node.name, attribute=held)
         node.block = block
         if held:
-            self.kept[node.name] = node.instance
+            self.project.journal.put(self.kept, node.name, node.instance)
         if node.node_type is NodeType.Tree:
             try:
                 node.sub_tree = self._sub_tree(node.instance, whole=True)
             except Unreadable as error:
                 raise RuntimeError(f"{node.name} cannot be taken apart: {error}; leave is_sub_net out") from None
         node.statement = node._make_statement()
-        block.locals.update(names_made(node.statement))
+        self.project.journal.add(block.locals, names_made(node.statement))
         _put(position, block, node)
         return node
 
@@ -244,12 +244,12 @@ class SymbolTree(Grown):
         names = [str(target) for target in node.wanted[0]]
         if any(isinstance(each, ast.arg) and each.arg in names for each in ast.walk(arguments)):
             raise ValueError(f"For 'SymbolTree', the network has an argument '{names[0]}' already.")
-        made = ast.arg(names[0])
+        made, insert = ast.arg(names[0]), self.project.journal.insert
         default = [expression_of(each, lambda value: name_for(f"{names[0]}_default", value)) for each in node.wanted[1]]
         if there.statement in arguments.kwonlyargs:
             at = arguments.kwonlyargs.index(there.statement) + 1
-            arguments.kwonlyargs.insert(at, made)
-            arguments.kw_defaults.insert(at, default[0] if default else None)
+            insert(arguments.kwonlyargs, at, made)
+            insert(arguments.kw_defaults, at, default[0] if default else None)
         else:
             positional = arguments.args if there.statement in arguments.args else arguments.posonlyargs
             at = positional.index(there.statement) + 1  # type: ignore[arg-type]
@@ -259,14 +259,13 @@ class SymbolTree(Grown):
             if default:
                 if before < 0:
                     raise RuntimeError(f"the argument {names[0]} has a default, so those after it need one, too")
-                arguments.defaults.insert(before, default[0])
+                insert(arguments.defaults, before, default[0])
             elif before > 0:
                 raise RuntimeError(f"the argument {names[0]} stands after one with a default, so it needs one, too")
-            positional.insert(at, made)
+            insert(positional, at, made)
         node.name, node.block, node.statement = self._unique_node(node.name), block, made
-        block.nodes.insert(block.nodes.index(there) + 1, node)
-        block.locals.add(made.arg)
-        block.forget()
+        block.put(block.nodes.index(there) + 1, node)
+        self.project.journal.add(block.locals, {made.arg})
         return node
 
     def erase(self, node: Node | str) -> Node | None:
@@ -288,14 +287,16 @@ class SymbolTree(Grown):
         if _is_argument(found) or block.shown:
             raise RuntimeError(f"erase node failed, node {found.name} not in function ast tree.")
         statement: Any = found.statement
-        partner = next((n for n in block.nodes if n is not found and n.statement is statement), None)
-        if partner is None:
-            del block.body[_index(block.body, statement)]
+        journal = self.project.journal
+        partners = block.nodes if found.is_control_flow else [found]
+        if all(each is found or each.statement is not statement for each in partners):
+            journal.delete(block.body, block.body.index(statement))
         else:
             assert found.inner is not None
-            found.inner.body.clear()
-        block.nodes.remove(found)
-        block.forget()
+            while found.inner.body:
+                journal.delete(found.inner.body, 0)
+        block.take_out(found)
+        journal.keep(found)
         found.block, found.origin = None, self
         return found
 
@@ -323,7 +324,7 @@ class SymbolTree(Grown):
             raise ValueError("SymbolTree.replace needs at least one new node; to leave one out, erase it")
         if _is_argument(self._own(old_node)):
             raise RuntimeError(f"{old_node.name} is an argument of the network, which cannot be replaced")
-        with whole_or_not([self], new_nodes):
+        with self.project.journal.whole_or_not():
             for node in new_nodes:
                 self.insert(self.before(old_node), node)
             self.erase(old_node)
@@ -438,13 +439,12 @@ def _put(position: Position, block: Block, node: Node) -> None:
     """Put a node and its statement beside another one."""
     there = position.node
     assert isinstance(node.statement, ast.stmt)
-    at = 0 if _is_argument(there) else _index(block.body, there.statement) + position.after
-    block.body.insert(at, node.statement)
+    at = 0 if _is_argument(there) else block.body.index(there.statement) + position.after  # type: ignore[arg-type]
+    block.journal.insert(block.body, at, node.statement)
     index = block.nodes.index(there) + position.after
     while 0 < index < len(block.nodes) and block.nodes[index - 1].statement is block.nodes[index].statement:
         index += 1 if position.after else -1  # not between `if` and `else`
-    block.nodes.insert(index, node)
-    block.forget()
+    block.put(index, node)
 
 
 def _beside(tree: Any, node: Node | str, after: bool) -> Position:
@@ -461,10 +461,6 @@ def _is_argument(node: Node) -> bool:
 def _is_last_argument(node: Node) -> bool:
     assert node.block is not None
     return [each for each in node.block.nodes if _is_argument(each)][-1] is node
-
-
-def _index(body: list[Any], statement: Any) -> int:
-    return next(index for index, each in enumerate(body) if each is statement)
 
 
 def _in_order(block: Block) -> list[Block]:

@@ -3,52 +3,63 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from weft.rewrite.node import Node
 
+class Journal:
+    """How to take back what a change has done so far. All that can change in trees is changed with it."""
 
-@contextlib.contextmanager
-def whole_or_not(trees: Iterable[Any], new: Iterable[Node] = ()) -> Iterator[Callable[[Iterable[Node]], None]]:
-    """Leave trees as they were where the block ends with an error.
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], object]] = []
+        #: how many changes, each a part of the one before, are being made
+        self._open = 0
 
-    Args:
-        trees: the trees (`Grown`) that may be changed.
-        new: nodes that may be inserted.
+    @contextlib.contextmanager
+    def whole_or_not(self) -> Iterator[None]:
+        """Take back what was changed in the block where that ends with an error."""
+        begin = len(self._undo)
+        self._open += 1
+        try:
+            yield
+        except BaseException:
+            while len(self._undo) > begin:
+                self._undo.pop()()
+            raise
+        finally:
+            self._open -= 1
+            if not self._open:
+                self._undo.clear()
 
-    Yields:
-        a function that takes more nodes that may be inserted.
-    """
-    undo: list[Callable[[], None]] = []
+    def note(self, undo: Callable[[], object]) -> None:
+        """Note what takes back something that is done now."""
+        if self._open:
+            self._undo.append(undo)
 
-    def watch(nodes: Iterable[Node]) -> None:
-        undo.extend(_restorer(vars(node)) for node in nodes)
+    def keep(self, changing: Any) -> None:
+        """Note the attributes of an object that is to change."""
+        if self._open:
+            held = vars(changing).copy()
+            self.note(lambda: (vars(changing).clear(), vars(changing).update(held)))
 
-    watch(new)
-    for tree in trees:
-        undo += map(_restorer, (tree._node_names, tree.kept, tree.methods, tree.project.trees, tree.project.functions))
-        for block in tree._blocks():
-            watch(block.nodes)
-            undo += map(_restorer, (block.nodes, block.body, block.locals))
-            if (given := block.arguments) is not None:
-                lists: list[list[Any]] = [given.posonlyargs, given.args, given.defaults, given.kwonlyargs]
-                undo += map(_restorer, (*lists, given.kw_defaults))
-            undo.append(block.forget)
-    try:
-        yield watch
-    except BaseException:
-        for each in reversed(undo):
-            each()
-        raise
+    def add(self, names: set[str], new: set[str]) -> None:
+        """Add to a set."""
+        new = new - names
+        names |= new
+        self.note(lambda: names.difference_update(new))
 
+    def put(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        """Put something into a dict under a new key."""
+        held = {key: table[key]} if key in table else None
+        table[key] = value
+        self.note(lambda: table.pop(key) if held is None else table.update(held))
 
-def _restorer(container: Any) -> Callable[[], None]:
-    """A function that gives a list, set or dict the items back that it has now."""
-    items = container.copy()
+    def insert(self, items: list[Any], index: int, item: Any) -> None:
+        """Insert into a list."""
+        items.insert(index, item)
+        self.note(lambda: items.pop(index))
 
-    def restore() -> None:
-        container.clear()
-        (container.extend if isinstance(container, list) else container.update)(items)
-
-    return restore
+    def delete(self, items: list[Any], index: int) -> None:
+        """Delete from a list."""
+        item = items.pop(index)
+        self.note(lambda: items.insert(index, item))

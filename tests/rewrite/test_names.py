@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
 
+import weft.mindspore  # noqa: F401
 from tests.rewrite.written import X, lines, named, names, same, written
 from weft import nn, ops
 from weft.rewrite import Node, ScopedValue, SymbolTree
@@ -111,3 +113,14 @@ def test_a_node_can_be_made_again_of_what_it_says(tmp_path: Path) -> None:
         assert f"\n{line}" in text
     assert tree.get_network()(X, min=0.5).shape == (1, 2)
     assert named(tree.get_network()) == []
+
+
+def test_inserted_functions_of_the_library_are_imported(tmp_path: Path) -> None:
+    offered = importlib.import_module("mindspore.ops")
+    for function in (offered.relu, offered.softmax, ops.relu, ops.tanh):
+        tree = SymbolTree.create(written(tmp_path, SMALL).Net())
+        tree.insert(tree.after("binop_mult"), Node.create_call_function(function, ["y"], names("y")))
+        (line,) = [each for each in lines(tree) if each.endswith(f"import {function.__name__}")]
+        bound: dict[str, object] = {}
+        exec(line, bound)
+        assert bound[function.__name__] is function

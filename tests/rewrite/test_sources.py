@@ -105,3 +105,16 @@ def test_what_cannot_be_decorated_again_stays_whole(make: str, reason: str, tmp_
     tree = SymbolTree.create(module.Outer(net))
     assert tree.get_node("part").get_node_type() is NodeType.CallCell  # type: ignore[union-attr]
     same(tree.get_network()(X), net(X))
+
+
+@pytest.mark.parametrize("edit", [("x * 2", "x * 7"), ("x * 2", "x * 2.0"), ("x * 2", "x + 2"), ("K)", "L)")])
+def test_a_file_that_was_edited_since_is_none_of_the_network(edit: tuple[str, str], tmp_path: Path) -> None:
+    text = "K = L = 3\nclass Net(nn.Cell):\n    def construct(self, x):\n        return (lambda v: v + K)(x * 2)\n"
+    module = written(tmp_path, text)
+    net, file = module.Net(), Path(module.__file__)
+    SymbolTree.create(net)
+    file.write_text(file.read_text().replace(*edit) + "# edited\n")
+    with pytest.raises(RuntimeError, match="edited after it was imported"):
+        SymbolTree.create(net)
+    file.write_text(file.read_text().replace(*reversed(edit)))
+    same(SymbolTree.create(net).get_network()(X), X * 2 + 3)

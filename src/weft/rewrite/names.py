@@ -196,5 +196,17 @@ def _origin(name: str, home: Mapping[str, Any], key: str) -> str:
         return f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")
     module = home.get("__name__") or getattr(value, "__module__", None)
     if getattr(sys.modules.get(str(module)), key, UNKNOWN) is not value:
+        module = min(_offering(key, value), key=len, default=None)
+    if module is None:
         return f"# {name}: {type(value).__name__}"
     return f"from {module} import {key}" + (f" as {name}" if name != key else "")
+
+
+def _offering(key: str, value: Any) -> list[str]:
+    """The modules that can be imported and have an object, which its own module may not have."""
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        for known in [getattr(module, "__dict__", {})]
+        if known.get("__spec__") is not None and known.get(key, UNKNOWN) is value
+    ]

@@ -8,17 +8,21 @@ import copy
 import dis
 import functools
 import inspect
+import linecache
 import os
 import sys
 import sysconfig
 import types
 from collections.abc import Iterator, Mapping
+from importlib.machinery import SourceFileLoader
 from typing import Any, Final
 
 #: stands for what is not known before the network runs
 UNKNOWN: Final[Any] = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()
 #: attribute of names in syntax trees that mean an object
 _MEANT: Final = "weft_meant"
+#: the statement above each module that decides what is compiled of a function
+_FUTURES: Final = annotations.compiler_flag
 _INSTALLED: Final = tuple(os.path.join(sysconfig.get_path(kind), "") for kind in ("stdlib", "purelib", "platlib"))
 
 
@@ -220,11 +224,15 @@ def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, set[str]
     """The def statement that made a function, and the names that functions around it make."""
     code = function.__code__
     try:
-        found = _definitions("".join(inspect.findsource(function)[0])).get((code.co_name, code.co_firstlineno))
+        text = "".join(inspect.findsource(function)[0])
+        found = _definitions(text).get((code.co_name, code.co_firstlineno))
+        compiled = _codes(text, code.co_flags & _FUTURES)
     except (OSError, SyntaxError, IndexError, ValueError) as error:
         raise Unreadable(f"there is no source text of {function.__qualname__} ({error})") from None
     if found is None:
         raise Unreadable(f"{function.__qualname__} is not made by a def statement that is still in its file")
+    if _is_as_imported(function) and _without_places(code) not in compiled:
+        raise Unreadable(f"the file of {function.__qualname__} was edited after it was imported; import it again")
     return copy.deepcopy(found[0]), found[1]
 
 
@@ -244,6 +252,30 @@ def _definitions(text: str) -> dict[tuple[str, int], tuple[ast.FunctionDef, set[
 
     visit(ast.parse(text), set())
     return found
+
+
+@functools.lru_cache(maxsize=16)
+def _codes(text: str, futures: int) -> set[types.CodeType]:
+    """The code of the functions of a file, without places."""
+    found, waiting = set(), [compile(text, "<read>", "exec", futures, dont_inherit=True)]
+    while waiting:
+        code = waiting.pop()
+        waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+        found.add(_without_places(code))
+    return found
+
+
+def _without_places(code: types.CodeType) -> types.CodeType:
+    """Code without the columns of its expressions, which are not always known; the line where it begins stays."""
+    inside = [_without_places(each) if isinstance(each, types.CodeType) else each for each in code.co_consts]
+    return code.replace(co_linetable=b"", co_consts=tuple(inside))
+
+
+def _is_as_imported(function: types.FunctionType) -> bool:
+    """Whether the lines of a function are those of a file, which Python compiled as it is."""
+    lines, spec = linecache.cache.get(function.__code__.co_filename), function.__globals__.get("__spec__")
+    plainly = spec is None or type(spec.loader) is SourceFileLoader
+    return plainly and lines is not None and len(lines) > 1 and lines[1] is not None
 
 
 def names_made(tree: ast.AST) -> set[str]:

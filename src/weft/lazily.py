@@ -79,6 +79,20 @@ def lazily(
     return __getattr__, __dir__
 
 
+def by_module(table: str) -> dict[str, str]:
+    """Names by the modules that have them, as `lazily` takes them.
+
+    Args:
+        table: a row for each module, its dotted name and those in it; a row goes on in lines that are indented.
+
+    Example:
+        >>> by_module("weft.nn.loss: L1Loss MSELoss")
+        {'weft.nn.loss': 'L1Loss MSELoss'}
+    """
+    rows = [row.partition(": ") for row in table.strip().replace("\n    ", " ").split("\n")]
+    return {module: names for module, _, names in rows}
+
+
 class Names(Mapping[str, Any]):
     """The names of a module as a dict has them, with those that it waits for.
 

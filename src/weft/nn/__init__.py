@@ -10,10 +10,9 @@ from weft.core import tensor as tensor_module
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell as Cell
 from weft.nn.hooks import HookHandle as HookHandle
-from weft.ops._later import by_module
 
 #: module -> its public names
-_NAMES = by_module("""
+_NAMES = lazily.by_module("""
 weft.nn.dynamic_lr: cosine_decay_lr exponential_decay_lr inverse_decay_lr natural_exp_decay_lr piecewise_constant_lr
     polynomial_decay_lr warmup_lr
 weft.nn.layer.activation: CELU ELU GELU GLU FastGelu Hardtanh HShrink HSigmoid HSwish LeakyReLU LogSigmoid LogSoftmax

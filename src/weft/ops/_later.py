@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-
-def by_module(table: str) -> dict[str, str]:
-    """Names by the modules that have them, as `weft.lazily.lazily` takes them.
-
-    Args:
-        table: a row for each module, its dotted name and those in it; a row goes on in lines that are indented.
-
-    Example:
-        >>> by_module("weft.nn.loss: L1Loss MSELoss")
-        {'weft.nn.loss': 'L1Loss MSELoss'}
-    """
-    rows = [row.partition(": ") for row in table.strip().replace("\n    ", " ").split("\n")]
-    return {module: names for module, _, names in rows}
-
+from weft.lazily import by_module
 
 #: module -> its operator classes and functions
 LATER: Final = by_module("""

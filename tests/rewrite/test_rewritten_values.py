@@ -389,3 +389,37 @@ def test_one_name_of_two_modules_is_two_names(tmp_path: Path, monkeypatch: pytes
         product.set_arg(1, "x")
     same(tree.get_network()(x), x * 5)
     assert "import K as K_1" in tree.get_code()
+
+
+class Private(nn.Cell):
+    """Methods under names that are not those they were written with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.act = nn.ReLU()
+        self.held = self.__body
+
+    def __body(self, x: Tensor) -> Tensor:
+        y = self.act(x)
+        return y
+
+    def method(self, x: Tensor) -> Tensor:
+        z = self.act(x)
+        return z
+
+    other = method
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.__body(x) + self.other(x) * 2 + self.held(x) * 3
+
+
+def test_private_methods_and_methods_of_two_names_are_taken_apart() -> None:
+    net, x = Private(), data()
+    tree = SymbolTree.create(net)
+    same(tree.get_network()(x), net(x))
+    found = [node for node in tree.all_nodes() if node.get_instance_type() is nn.ReLU]
+    for node in found:
+        tree.replace(node, [Node.create_call_function(ops.tanh, node.get_targets(), node.get_args())])
+    assert len(found) == 2
+    same(tree.get_network()(x), ops.tanh(x) * 6)
+    same(net(x), ops.relu(x) * 6)

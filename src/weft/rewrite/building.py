@@ -11,10 +11,12 @@ from typing import Any
 from weft.core.operators import Operator
 from weft.nn.cell import Cell
 from weft.nn.layer.container import CellDict, CellList, SequentialCell
+from weft.rewrite.attributes import attribute_of
 from weft.rewrite.flatten import Flattener, operation_name
 from weft.rewrite.node import Block, Node, NodeType, Owner
 from weft.rewrite.sources import UNKNOWN, Source, Unreadable, is_users, meant_by
 
+CONTAINERS = (CellList, SequentialCell, CellDict)
 _HEADS = {ast.If: "if", ast.For: "for", ast.While: "while"}
 
 
@@ -101,7 +103,7 @@ class Builder:
                 )
             case ast.Assign(targets=[_], value=ast.Attribute() as value):
                 found = self.meaning(value)
-                if isinstance(found, (CellList, SequentialCell, CellDict)):
+                if isinstance(found, CONTAINERS):
                     return self._container(block, statement, found, ast.unparse(value))
                 return Node(NodeType.CallMethod, "attribute_assign", statement)
             case ast.Assign(targets=[_], value=value) if (name := _made(value)) is not None:
@@ -124,7 +126,7 @@ class Builder:
             return node
         if isinstance(found, types.MethodType):
             node = Node(NodeType.CallFunction, name, statement)
-            node.inner = self.tree._method(found)
+            node.inner = self.tree._method(found, name)
             node.instance = found if node.inner is not None else None
             return node
         if isinstance(found, type) and issubclass(found, Operator):
@@ -184,28 +186,6 @@ class Builder:
             part.statement = ast.Assign(targets=statement.targets, value=call)
         node.inner = shown
         return node
-
-
-def attribute_of(network: Any, name: str) -> Any:
-    """What an attribute of a cell is, without running code of its class.
-
-    Args:
-        network: the cell.
-        name: of the attribute.
-
-    Returns:
-        Any: what the cell holds, or a bound method; UNKNOWN for anything else.
-    """
-    own = network.__dict__
-    for held in (own, own.get("_cells", {}), own.get("_params", {})):
-        if name in held:
-            return held[name]
-    found = inspect.getattr_static(type(network), name, UNKNOWN)
-    if isinstance(found, types.FunctionType):
-        return types.MethodType(found, network)
-    if isinstance(found, classmethod):
-        return types.MethodType(found.__func__, type(network))
-    return UNKNOWN
 
 
 def owner_of(cls: type, name: str) -> type | None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any, Self
 
 from weft.nn.cell import Cell
-from weft.rewrite.building import Builder, attribute_of, owner_of, source_of
+from weft.rewrite.attributes import attribute_of, attributes_assigned, is_answered
+from weft.rewrite.building import CONTAINERS, Builder, owner_of, source_of
 from weft.rewrite.checks import one_of
 from weft.rewrite.node import Block
-from weft.rewrite.numbered import numbered
+from weft.rewrite.numbered import numbered, spelled
 from weft.rewrite.project import Expanded, Project
-from weft.rewrite.sources import UNKNOWN, Source, Unreadable, plain
+from weft.rewrite.sources import UNKNOWN, Source, Unreadable, mangled, plain
+
+#: attributes by which a cell goes through its sub-cells
+_ALL_CELLS = frozenset({"_cells", "cells", "name_cells", "cells_and_names"})
 
 
 class Grown:
@@ -40,7 +45,7 @@ class Grown:
             raise Unreadable("its construct was replaced on the instance; define it in the class")
         self.source = source
         handler.journal.put(handler.trees, id(network), self)
-        self.class_name = handler.define(f"{type(network).__name__}Opt")
+        self.class_name = handler.define(f"{spelled(type(network).__name__)}Opt")
         self.methods["construct"] = (source, None)
         builder = Builder(self, source)
         self.variables = builder.flattener
@@ -120,11 +125,12 @@ class Grown:
             made.block = Builder(self, source).function(made.name)
         return functions[function].name, functions[function].block
 
-    def _method(self, bound: Any) -> Block | None:
-        """The statements of a method that the cell's class itself defines; None for another one."""
+    def _method(self, bound: Any, name: str) -> Block | None:
+        """The statements of a method, called by a name, that the cell's class itself defines; None for another one."""
         function = plain(bound)
-        name, cls = function.__name__, self._defining
+        cls = self._defining
         own = bound.__self__ is self.network or bound.__self__ is type(self.network)
+        name = name if plain(cls.__dict__.get(name)) is function else mangled(function.__name__, cls)
         if not own or plain(cls.__dict__.get(name)) is not function:
             return None
         if name not in self.methods:
@@ -156,9 +162,27 @@ class Grown:
         for name, kept in self.kept.items():
             if kept is value:
                 return name
-        found = numbered(f"arg_{type(value).__name__}", self._has)
-        self.project.journal.put(self.kept, found, value)
+        found = numbered(f"arg_{spelled(type(value).__name__)}", self._has)
+        self._hold(found, value)
         return found
+
+    def _hold(self, name: str, value: Any) -> None:
+        """Note an attribute that the rewritten network is to have.
+
+        Raises:
+            RuntimeError: it is a cell, and would be one of those that the network goes through.
+        """
+        if isinstance(value, Cell) and (isinstance(self.network, CONTAINERS) or self._reads(_ALL_CELLS)):
+            kind = type(self.network).__name__
+            raise RuntimeError(
+                f"{kind} goes through all its cells, of which {name} would be one; insert a cell where {kind} is "
+                "called, such as in a cell around it, or a function here"
+            )
+        self.project.journal.put(self.kept, name, value)
+
+    def _reads(self, names: frozenset[str]) -> bool:
+        """Whether the statements, as they were read, mention one of some attributes."""
+        return any(not names.isdisjoint(source.function.__code__.co_names) for source, _ in self.methods.values())
 
     @property
     def _added(self) -> dict[str, Any]:
@@ -174,8 +198,14 @@ class Grown:
         return {name: value for name, value in self.kept.items() if name in used}
 
     def _has(self, name: str) -> bool:
-        held = name in self.kept or hasattr(type(self.network), name)
-        return held or attribute_of(self.network, name) is not UNKNOWN
+        network = self.network
+        held = name in self.kept or hasattr(type(network), name) or attribute_of(network, name) is not UNKNOWN
+        return held or name in self._assigned or is_answered(network, name)
+
+    @functools.cached_property
+    def _assigned(self) -> frozenset[str]:
+        """The attributes that methods of the network assign, perhaps not yet."""
+        return attributes_assigned(type(self.network))
 
 
 def _is_library(cls: type) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from weft.core.home import Home
 from weft.nn.cell import Cell
+from weft.rewrite.sources import mangled
 
 #: containers in which a cell keeps its own state, and which no other cell shares
 _OWN = Cell.__weft_counted__ - {"_compiled"}
@@ -90,9 +91,10 @@ class Rebuilding:
     def _method(self, bound: types.MethodType) -> Any:
         """A bound method of what its cell becomes; as rewritten, where it is one of the class."""
         cell, function = bound.__self__, bound.__func__
-        made, name = self._value(cell), function.__name__
-        if inspect.getattr_static(type(cell), name, None) is function:
-            return getattr(made, name)
+        made = self._value(cell)
+        for name in [mangled(function.__name__, cls) for cls in type(cell).__mro__]:
+            if inspect.getattr_static(type(cell), name, None) is function:
+                return getattr(made, name)
         return types.MethodType(function, made)
 
     def _container(self, value: Any) -> Any:

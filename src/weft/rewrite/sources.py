@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from importlib.machinery import SourceFileLoader
 from typing import Any, Final
 
+from weft.rewrite.numbered import spelled
+
 #: stands for what is not known before the network runs
 UNKNOWN: Final[Any] = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()
 #: attribute of names in syntax trees that mean an object
@@ -92,6 +94,7 @@ def name_for(name: str, value: Any) -> ast.Name:
     Returns:
         ast.Name: the name.
     """
+    name = spelled(name)
     return _mean(ast.Name(name, ast.Load()), {name: value})
 
 
@@ -329,9 +332,15 @@ class _Explicit(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        if self.owner is not None and node.attr.startswith("__") and not node.attr.endswith("__"):
-            node.attr = f"_{self.owner.__name__.lstrip('_')}{node.attr}"
+        if self.owner is not None:
+            node.attr = mangled(node.attr, self.owner)
         return node
+
+
+def mangled(name: str, cls: type) -> str:
+    """What an attribute is called that a class writes as a name: another one where that is private, as ``__x``."""
+    prefix = cls.__name__.lstrip("_")
+    return f"_{prefix}{name}" if prefix and name.startswith("__") and not name.endswith("__") else name
 
 
 def globals_of(code: types.CodeType) -> Iterator[str]:

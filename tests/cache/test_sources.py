@@ -20,9 +20,9 @@ if sys.argv[2:]:
     path = sys.argv[1] + "/weft/ops/elementwise.py"
     with open(path) as file:
         source = file.read()
-    assert source.count("magnitude(x)\\n    return") == 1
+    assert source.count("magnitude(floating(x))\\n    return") == 1
     with open(path, "w") as file:
-        file.write(source.replace("magnitude(x)\\n    return", "magnitude(x) + 1\\n    return"))
+        file.write(source.replace("magnitude(floating(x))\\n    return", "magnitude(floating(x)) + 1\\n    return"))
 x, y = Tensor([1.0, 2.0]), Tensor([-1.0, 1.0])
 print(ops.copysign(x, y), jit(lambda x, y: ops.copysign(x, y))(x, y))
 """

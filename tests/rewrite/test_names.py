@@ -9,7 +9,7 @@ import pytest
 
 import weft.mindspore  # noqa: F401
 from tests.rewrite.written import X, lines, named, names, same, written
-from weft import nn, ops
+from weft import Tensor, nn, ops
 from weft.rewrite import Node, ScopedValue, SymbolTree
 
 TWICE = """
@@ -124,3 +124,42 @@ def test_inserted_functions_of_the_library_are_imported(tmp_path: Path) -> None:
         bound: dict[str, object] = {}
         exec(line, bound)
         assert bound[function.__name__] is function
+
+
+@pytest.mark.parametrize("name", ["class", "None", "a b", "<lambda>", "1st"])
+def test_what_functions_and_classes_are_called_need_be_no_names(name: str, tmp_path: Path) -> None:
+    def four(v: Tensor) -> Tensor:
+        return v * 4
+
+    four.__name__ = name
+    small = written(tmp_path, SMALL).Net
+    tree = SymbolTree.create(type(name, (small,), {})())
+    tree.insert(tree.after("binop_mult"), Node.create_call_function(four, ["y"], names("y")))
+    same(tree.get_network()(X), X * 8)
+
+
+LATER = """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.two = 2
+    def __getattr__(self, name):
+        return 3 if name == "dyn" else super().__getattr__(name)
+    def construct(self, x):
+        y = x * self.two
+        self.last = y * self.dyn
+        self.keep(y)
+        setattr(self, "set", y)
+        return self.last + self.kept + self.set
+    def keep(self, y):
+        def inner(z): self.kept = z
+        inner(y)
+"""
+
+
+@pytest.mark.parametrize("name", ["last", "kept", "set", "dyn", "two", "construct"])
+def test_an_attribute_that_comes_later_is_taken(name: str, tmp_path: Path) -> None:
+    tree = SymbolTree.create(written(tmp_path, LATER).Net())
+    node = Node.create_call_cell(nn.ReLU(), ["y"], names("y"), name=name)
+    assert tree.insert(tree.after("binop_mult"), node).get_name() == f"{name}_1"
+    same(tree.get_network()(X), ops.relu(X * 2) * 5)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.rewrite.written import X, lines, named, names
+from tests.rewrite.written import X, lines, named, names, same, written
 from weft import Tensor, nn, ops
 from weft.rewrite import Node, PatternEngine, PatternNode, Replacement, ScopedValue, SymbolTree
 
@@ -174,3 +175,44 @@ def test_an_argument_of_the_network_cannot_be_replaced() -> None:
 def test_patterns_are_of_classes_and_functions(types: list[Any]) -> None:
     with pytest.raises(TypeError, match="'match_type' should be a class or a function"):
         PatternEngine(types, Same())
+
+
+LOOPS = """
+class Seq(nn.SequentialCell):
+    def construct(self, x):
+        for c in self:
+            x = c(x)
+        y = x * 2
+        return y
+class All(nn.Cell):
+    def __init__(self, *cells):
+        super().__init__()
+        self.one, self.two = cells
+    def construct(self, x):
+        for c in self.cells():
+            x = c(x)
+        y = x * 2
+        return y
+class Net(nn.Cell):
+    def __init__(self, part):
+        super().__init__()
+        self.part = part
+    def construct(self, x):
+        y = self.part(x)
+        return y
+"""
+
+
+@pytest.mark.parametrize("name", ["Seq", "All"])
+def test_no_cell_is_inserted_among_those_that_a_cell_goes_through(name: str, tmp_path: Path) -> None:
+    module = written(tmp_path, LOOPS)
+    net = module.Net(getattr(module, name)(nn.ReLU(), nn.Tanh()))
+    tree = SymbolTree.create(net)
+    part = tree.get_node("part").get_sub_tree()  # type: ignore[union-attr]
+    code = tree.get_code()
+    with pytest.raises(RuntimeError, match=f"{name} goes through all its cells"):
+        part.insert(part.after("binop_mult"), Node.create_call_cell(nn.Sigmoid(), ["y"], names("y"), name="sg"))
+    assert tree.get_code() == code
+    part.insert(part.after("binop_mult"), Node.create_call_function(ops.sigmoid, ["y"], names("y")))
+    tree.insert(tree.after("part"), Node.create_call_cell(nn.Sigmoid(), ["y"], names("y"), name="sg"))
+    same(tree.get_network()(X), ops.sigmoid(ops.sigmoid(net.part(X))))

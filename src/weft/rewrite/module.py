@@ -14,6 +14,7 @@ from typing import Any
 from weft.nn.cell import Cell
 from weft.rewrite.grown import Grown
 from weft.rewrite.names import Definition, Names
+from weft.rewrite.numbered import spelled
 from weft.rewrite.parameters import name_parameters
 from weft.rewrite.project import Project
 from weft.rewrite.rebuilding import Rebuilding
@@ -51,7 +52,8 @@ class Module:
         known: dict[tuple[str, str], str] = {}
         classes = []
         for each in trees:
-            base = names.bind(type(each.network).__name__, _holder(type(each.network)))
+            cls = type(each.network)
+            base = names.bind(spelled(cls.__name__), _holder(cls), key=cls.__name__)
             body, added = _body(methods[id(each)]), each._added
             name = each.class_name
             if not added:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Callable
 
 
@@ -24,3 +26,17 @@ def numbered(name: str, is_taken: Callable[[str], bool], last: dict[str, int] | 
         found = f"{name}_{count}"
     last[name] = count
     return found
+
+
+def spelled(name: str) -> str:
+    """A name as one in a program, like the given one, which may be that of a function or class but no such name.
+
+    Args:
+        name: the name.
+
+    Example:
+        >>> spelled("relu"), spelled("class"), spelled("<lambda>")
+        ('relu', 'class_', '_lambda_')
+    """
+    found = re.sub(r"^(?=\d)|\W", "_", name) or "_"
+    return f"{found}_" if keyword.iskeyword(found) else found

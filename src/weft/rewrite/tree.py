@@ -215,7 +215,7 @@ class SymbolTree(Grown):
         node.name = self._unique_node(node.name, attribute=held)
         node.block = block
         if held:
-            self.project.journal.put(self.kept, node.name, node.instance)
+            self._hold(node.name, node.instance)
         if node.node_type is NodeType.Tree:
             try:
                 node.sub_tree = self._sub_tree(node.instance, whole=True)

@@ -423,3 +423,43 @@ def test_private_methods_and_methods_of_two_names_are_taken_apart() -> None:
     assert len(found) == 2
     same(tree.get_network()(x), ops.tanh(x) * 6)
     same(net(x), ops.relu(x) * 6)
+
+
+class Items(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pair = Pair()
+        self.act = nn.ReLU()
+        self.met: list[str] = []
+
+    def meet(self, value: Any, name: str) -> Any:
+        self.met.append(name)
+        return value
+
+    def construct(self, x: Tensor) -> Tensor:
+        h = self.pair(x)[0] * self.act(x).shape[0]
+        h = ops.concat((self.act(h)[:, -1:], *self.pair(h)), 1)
+        for each in self.pair(h)[self.meet(1, "index") :]:
+            h = h + self.meet([each, x], "value")[self.meet(0, "index")]
+        return self.act(h + 1)[(self.act(h) + 1).shape[0] - 2].T
+
+
+class Pair(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.act = nn.ReLU()
+
+    def construct(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.act(x), x
+
+
+def test_calls_that_items_and_attributes_are_taken_of_are_nodes() -> None:
+    net, x = Items(), data()
+    tree = SymbolTree.create(net)
+    want, met = net(x), list(net.met)
+    net.met.clear()
+    same(tree.get_network()(x), want)
+    assert net.met == met
+    calls = [node.get_name() for node in tree.nodes() if node.get_instance() in (net.pair, net.act)]
+    assert sorted(calls) == ["act", "act_1", "act_2", "pair", "pair_1", "pair_2"]
+    assert sum(node.get_instance() is net.pair.act for node in tree.all_nodes()) == 1

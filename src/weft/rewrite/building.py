@@ -12,8 +12,9 @@ from weft.core.operators import Operator
 from weft.nn.cell import Cell
 from weft.nn.layer.container import CellDict, CellList, SequentialCell
 from weft.rewrite.attributes import attribute_of
+from weft.rewrite.blocks import Block, Owner
 from weft.rewrite.flatten import Flattener, operation_name
-from weft.rewrite.node import Block, Node, NodeType, Owner
+from weft.rewrite.node import Node, NodeType
 from weft.rewrite.sources import UNKNOWN, Source, Unreadable, is_users, meant_by
 
 CONTAINERS = (CellList, SequentialCell, CellDict)

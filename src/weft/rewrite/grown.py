@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from weft.nn.cell import Cell
 from weft.rewrite.attributes import attribute_of, attributes_assigned, is_answered
+from weft.rewrite.blocks import Block
 from weft.rewrite.building import CONTAINERS, Builder, owner_of, source_of
 from weft.rewrite.checks import one_of
-from weft.rewrite.node import Block
 from weft.rewrite.numbered import numbered, spelled
 from weft.rewrite.project import Expanded, Project
 from weft.rewrite.sources import UNKNOWN, Source, Unreadable, mangled, plain
@@ -172,7 +172,7 @@ class Grown:
         Raises:
             RuntimeError: it is a cell, and would be one of those that the network goes through.
         """
-        if isinstance(value, Cell) and (isinstance(self.network, CONTAINERS) or self._reads(_ALL_CELLS)):
+        if isinstance(value, Cell) and self._goes_through_cells:
             kind = type(self.network).__name__
             raise RuntimeError(
                 f"{kind} goes through all its cells, of which {name} would be one; insert a cell where {kind} is "
@@ -180,14 +180,15 @@ class Grown:
             )
         self.project.journal.put(self.kept, name, value)
 
-    def _reads(self, names: frozenset[str]) -> bool:
-        """Whether the statements, as they were read, mention one of some attributes."""
-        return any(not names.isdisjoint(source.function.__code__.co_names) for source, _ in self.methods.values())
+    @functools.cached_property
+    def _goes_through_cells(self) -> bool:
+        """Whether the network is a container of cells, or reads all its cells at once."""
+        own = self.network.__dict__.keys() - {"_cells"}
+        return isinstance(self.network, CONTAINERS) or bool((_ALL_CELLS - own) & self._attributes())
 
-    @property
-    def _added(self) -> dict[str, Any]:
-        """The attributes that were added to the network, by name: those of which its statements speak."""
-        used = {
+    def _attributes(self) -> set[str]:
+        """The attributes of the network of which the statements speak."""
+        return {
             node.attr
             for source, _ in self.methods.values()
             for node in ast.walk(source.definition)
@@ -195,6 +196,11 @@ class Grown:
             and isinstance(node.value, ast.Name)
             and node.value.id == source.self_name
         }
+
+    @property
+    def _added(self) -> dict[str, Any]:
+        """The attributes that were added to the network, by name: those of which its statements speak."""
+        used = self._attributes()
         return {name: value for name, value in self.kept.items() if name in used}
 
     def _has(self, name: str) -> bool:

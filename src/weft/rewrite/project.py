@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.rewrite.node import Block
+from weft.rewrite.blocks import Block
 from weft.rewrite.numbered import numbered
 from weft.rewrite.sources import Source
 from weft.rewrite.undo import Journal

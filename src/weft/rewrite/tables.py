@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weft.rewrite.node import Block, Node, NodeType
+from weft.rewrite.blocks import Block
+from weft.rewrite.node import Node, NodeType
 
 _HEADERS = ("node type", "name", "codes", "arg providers", "target users")
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from weft.nn.cell import Cell
 from weft.rewrite import tables
+from weft.rewrite.blocks import Block
 from weft.rewrite.checks import each_of, one_of
 from weft.rewrite.grown import Grown
 from weft.rewrite.module import Module
-from weft.rewrite.node import Block, Node, NodeType
+from weft.rewrite.node import Node, NodeType
 from weft.rewrite.parameters import note_names
 from weft.rewrite.project import Project
 from weft.rewrite.sources import Unreadable, name_for, names_made

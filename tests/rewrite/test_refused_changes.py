@@ -193,6 +193,13 @@ class All(nn.Cell):
             x = c(x)
         y = x * 2
         return y
+class Named(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.CellList([nn.ReLU()])
+    def construct(self, x):
+        y = self.cells[0](x)
+        return y
 class Net(nn.Cell):
     def __init__(self, part):
         super().__init__()
@@ -216,3 +223,10 @@ def test_no_cell_is_inserted_among_those_that_a_cell_goes_through(name: str, tmp
     part.insert(part.after("binop_mult"), Node.create_call_function(ops.sigmoid, ["y"], names("y")))
     tree.insert(tree.after("part"), Node.create_call_cell(nn.Sigmoid(), ["y"], names("y"), name="sg"))
     same(tree.get_network()(X), ops.sigmoid(ops.sigmoid(net.part(X))))
+
+
+def test_a_cell_is_inserted_beside_one_named_cells(tmp_path: Path) -> None:
+    tree = SymbolTree.create(written(tmp_path, LOOPS).Named())
+    (last,) = [node for node in tree.nodes() if "y" in map(str, node.get_targets())]
+    tree.insert(tree.after(last), Node.create_call_cell(nn.Sigmoid(), ["y"], names("y"), name="sg"))
+    same(tree.get_network()(X), ops.sigmoid(ops.relu(X)))

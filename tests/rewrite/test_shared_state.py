@@ -207,7 +207,11 @@ def test_cells_are_the_original_ones_where_nothing_in_them_was_changed(tmp_path:
 
 
 HELD = """
-import collections
+import collections, dataclasses, types
+@dataclasses.dataclass(frozen=True)
+class Record:
+    __slots__ = ("cell",)
+    cell: nn.Cell
 class Pair(collections.namedtuple("Pair", "cell k")):
     pass
 class Items(list):
@@ -228,6 +232,7 @@ class Net(nn.Cell):
         self.queue = collections.deque([b], 3)
         self.set = {b}
         self.keys = collections.OrderedDict([(b, 1)])
+        self.records = [Record(b), types.SimpleNamespace(cell=b), collections.UserList([b])]
         self.round = [b]
         self.round.append((self.round,))
         self.helper = nn.SequentialCell(nn.ReLU())
@@ -245,7 +250,19 @@ def test_every_container_of_a_rewritten_cell_holds_the_new_one(tmp_path: Path) -
     new: Any = tree.get_network()
     b = new.b
     assert b is not net.b
-    held = [new.pair.cell, new.default["k"][0], new.items[0], new.items.more[0], new.queue[0], *new.set, *new.keys]
+    record, space, users = new.records
+    held = [
+        record.cell,
+        space.cell,
+        users[0],
+        new.pair.cell,
+        new.default["k"][0],
+        new.items[0],
+        new.items.more[0],
+        new.queue[0],
+        *new.set,
+        *new.keys,
+    ]
     assert all(each is b for each in [*held, new.round[0], new.helper.hidden[0]])
     assert new.round[1][0] is new.round is new.helper.hidden
     for name in ("pair", "default", "items", "queue", "set", "keys"):

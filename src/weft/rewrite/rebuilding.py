@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import dataclasses
 import inspect
 import types
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -17,8 +19,10 @@ from weft.rewrite.sources import mangled
 _OWN = Cell.__weft_counted__ - {"_compiled"}
 #: classes whose instances, also those of subclasses, are followed to the cells in them
 _CONTAINERS: tuple[type, ...] = (OrderedDict, defaultdict, dict, list, tuple, deque, set, frozenset)
+#: those of which the attributes are what they contain, as those of dataclasses are
+_RECORDS = (types.SimpleNamespace, UserList, UserDict)
 _FIXED = (tuple, frozenset)
-_FOLLOWED = (Cell, types.MethodType, *_CONTAINERS)
+_FOLLOWED = (Cell, types.MethodType, *_CONTAINERS, *_RECORDS)
 
 
 class Rebuilding:
@@ -75,8 +79,8 @@ class Rebuilding:
         for name, value in cell.__dict__.items():
             new = Home(made) if name == "_compiled" else self._value(value)
             state[name] = copy.copy(value) if name in _OWN and new is value else new
-        for name, value in _slots_of(cell):
-            object.__setattr__(made, name, self._value(value))
+        for slot, value in _slots_of(cell):
+            slot.__set__(made, self._value(value))
         if id(cell) in self.read:
             state.pop("construct", None)  # a compiled one, which computes what the original does
         if cls is not type(cell):
@@ -115,13 +119,15 @@ class Rebuilding:
                 kind.__setitem__(made, self._value(key), self._value(each))
         elif isinstance(value, set):
             kind.update(made, [self._value(each) for each in kind.__iter__(value)])
-        elif kind not in _FIXED:
+        elif isinstance(value, (list, deque)):
             if isinstance(value, deque):
                 deque.__init__(made, (), value.maxlen)
             for each in kind.__iter__(value):
                 kind.append(made, self._value(each))
-        for name, each in _attributes(value):
-            object.__setattr__(made, name, self._value(each))
+        for name, each in getattr(value, "__dict__", {}).items():
+            made.__dict__[name] = self._value(each)
+        for slot, each in _slots_of(value):
+            slot.__set__(made, self._value(each))
         return made
 
 
@@ -136,7 +142,7 @@ def _leading_to(rewritten: Iterable[int], starts: Iterable[Any]) -> dict[int, An
             continue
         met[id(value)] = value
         for part in _parts(value):
-            if isinstance(part, _FOLLOWED):
+            if isinstance(part, _FOLLOWED) or dataclasses.is_dataclass(type(part)):
                 holders.setdefault(id(part), []).append(id(value))
                 waiting.append(part)
     found: dict[int, Any] = {}
@@ -159,14 +165,16 @@ def _parts(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         for pair in kind.items(value):
             yield from pair
-    elif kind is not object:
+    elif kind in _CONTAINERS:
         yield from kind.__iter__(value)
-    yield from (each for name, each in _attributes(value) if name != "_compiled")
+    yield from (each for name, each in getattr(value, "__dict__", {}).items() if name != "_compiled")
+    yield from (each for _, each in _slots_of(value))
 
 
 def _container_of(cls: type) -> type:
     """The kind of container that instances of a class are; `object` for none."""
-    return next((each for each in _CONTAINERS if issubclass(cls, each)), object)
+    kinds = (*_CONTAINERS, types.SimpleNamespace)
+    return next((each for each in kinds if issubclass(cls, each)), object)
 
 
 def _bare(cls: type) -> Any:
@@ -175,15 +183,11 @@ def _bare(cls: type) -> Any:
     return kind.__new__(cls)
 
 
-def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
-    yield from getattr(value, "__dict__", {}).items()
-    yield from _slots_of(value)
-
-
-def _slots_of(value: Any) -> Iterator[tuple[str, Any]]:
+def _slots_of(value: Any) -> Iterator[tuple[types.MemberDescriptorType, Any]]:
     """Attributes of an object that are not in its dict, as its classes have slots for them."""
     for cls in type(value).__mro__:
         if "__slots__" in cls.__dict__:
-            for name, slot in cls.__dict__.items():
-                if isinstance(slot, types.MemberDescriptorType) and hasattr(value, name):
-                    yield name, slot.__get__(value)
+            for slot in cls.__dict__.values():
+                if isinstance(slot, types.MemberDescriptorType):
+                    with contextlib.suppress(AttributeError):  # it is not set
+                        yield slot, slot.__get__(value)

@@ -162,6 +162,24 @@ def test_every_body_is_searched_and_what_others_read_stays() -> None:
     assert tree.get_network()(Tensor(np.ones((2, 4), np.float32))).shape == (2, 4)
 
 
+def test_what_is_erased_is_no_argument_that_may_be_any() -> None:
+    class Twice(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Dense(4, 4)
+            self.act = nn.ReLU()
+            self.add = ops.Add()
+
+        def construct(self, x: Tensor) -> Tensor:
+            y = self.fc(x)
+            z = self.act(y)
+            return self.add(y, z)
+
+    smooth = Smooth()
+    pattern = PatternNode("add", ops.Add, [PatternNode("fc", nn.Dense), PatternNode("act", nn.ReLU)])
+    assert not PatternEngine(pattern, smooth).apply(SymbolTree.create(Twice()))
+
+
 READERS = ["z = y[0]", "z = y.T", "z = [y for _ in x]", "y.h = 1", "if x.ndim: z = 1 if y.ndim else 2", "del y"]
 
 

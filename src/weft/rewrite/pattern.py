@@ -238,10 +238,13 @@ class PatternEngine:
         bodies = [block.nodes for block in tree._blocks() if block.self_name is not None and not block.shown]
         for node in [node for body in bodies for node in reversed(body)]:
             matched: OrderedDict[str, Node] = OrderedDict()
-            if node in replaced or not self._matches(self._pattern, node, matched):
+            free: set[Node] = set()
+            if node in replaced or not self._matches(self._pattern, node, matched, free):
                 continue
             found = set(matched.values())
-            if not replaced.isdisjoint(found) or not _is_closed(node, found) or not _can_be_computed_at(node, found):
+            if not replaced.isdisjoint(found) or not free.isdisjoint(_erased(node, found)):
+                continue
+            if not _is_closed(node, found) or not _can_be_computed_at(node, found):
                 continue
             new = self._replacement.build(self._pattern, self._is_chain, matched)
             if not new:
@@ -249,12 +252,12 @@ class PatternEngine:
             each_of("PatternEngine", "new_nodes", new, Node)
             tree.replace(node, new)
             replaced |= found
-            for other in found - {node}:
-                if other.get_node_type() is not NodeType.Input:
-                    tree.erase(other)
+            for other in _erased(node, found):
+                tree.erase(other)
         return bool(replaced)
 
-    def _matches(self, pattern: PatternNode, node: Node, matched: OrderedDict[str, Node]) -> bool:
+    def _matches(self, pattern: PatternNode, node: Node, matched: OrderedDict[str, Node], free: set[Node]) -> bool:
+        """Whether a node matches, and which others do; `free` are those that compute arguments that may be any."""
         if not pattern.match(node):
             return False
         inputs = node.get_inputs()
@@ -262,11 +265,20 @@ class PatternEngine:
         if wanted:
             if len(wanted) != len(inputs):
                 return False
-            if not all(self._matches(*pair, matched) for pair in zip(wanted, inputs, strict=True)):
+            if not all(self._matches(*pair, matched, free) for pair in zip(wanted, inputs, strict=True)):
                 return False
-        if not isinstance(pattern, VarNode):
+        else:
+            free.update(inputs)
+        if isinstance(pattern, VarNode):
+            free.add(node)
+        else:
             matched[pattern.name()] = node
         return True
+
+
+def _erased(last: Node, found: set[Node]) -> list[Node]:
+    """The nodes of a match that are erased when the last of them is replaced."""
+    return [each for each in found - {last} if each.get_node_type() is not NodeType.Input]
 
 
 def _can_be_computed_at(last: Node, found: set[Node]) -> bool:
@@ -274,19 +286,17 @@ def _can_be_computed_at(last: Node, found: set[Node]) -> bool:
     block = last.block
     assert block is not None
     end = block.nodes.index(last)
-    for each in found - {last}:
-        if each.get_node_type() is not NodeType.Input:
-            read = chains_read(each.statement)
-            between = [other for other in block.nodes[block.nodes.index(each) + 1 : end] if other not in found]
-            if any(is_part(*pair) for other in between for pair in product(chains_written(other.statement), read)):
-                return False
+    for each in _erased(last, found):
+        read = chains_read(each.statement)
+        between = [other for other in block.nodes[block.nodes.index(each) + 1 : end] if other not in found]
+        if any(is_part(*pair) for other in between for pair in product(chains_written(other.statement), read)):
+            return False
     return True
 
 
 def _is_closed(last: Node, found: set[Node]) -> bool:
     """Whether no statement outside a match uses what is erased with it."""
-    erased = [each for each in found - {last} if each.get_node_type() is not NodeType.Input]
-    return not any(_is_read_elsewhere(each, found) for each in erased)
+    return not any(_is_read_elsewhere(each, found) for each in _erased(last, found))
 
 
 def _is_read_elsewhere(node: Node, found: set[Node]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dis
 import inspect
+import re
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -58,6 +59,8 @@ def attributes_assigned(cls: type) -> frozenset[str]:
 def is_answered(network: Any, name: str) -> bool:
     """Whether a method of the program's own that is asked for missing attributes has an answer.
 
+    Where it answers for every number behind a name, a name with a number is free: none would be otherwise.
+
     Args:
         network: the cell.
         name: of the attribute.
@@ -65,6 +68,11 @@ def is_answered(network: Any, name: str) -> bool:
     methods = ("__getattr__", "__getattribute__")
     if all(getattr(type(network), each) is getattr(Cell, each) for each in methods):
         return False
+    family = re.fullmatch(r"(.*_)\d+", name)
+    return _answers(network, name) and (family is None or not _answers(network, f"{family[1]}{10**9}"))
+
+
+def _answers(network: Any, name: str) -> bool:
     with contextlib.suppress(Exception):
         return hasattr(network, name)
     return True

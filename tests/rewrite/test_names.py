@@ -109,7 +109,7 @@ def test_a_node_can_be_made_again_of_what_it_says(tmp_path: Path) -> None:
     assert item is not None
     tree.replace(item, [Node.create_call_function(abs, item.get_targets(), item.get_args())])
     text = "\n".join(lines(tree))
-    for line in ("z = add(*list_var)", "w = clamp(z, **kw)", "a, *b = ", "c, (d, e) = ", "w[0] = abs(a[0])"):
+    for line in ("z = add(*[x, x])", "w = clamp(z, **kw)", "a, *b = ", "c, (d, e) = ", "w[0] = abs(a[0])"):
         assert f"\n{line}" in text
     assert tree.get_network()(X, min=0.5).shape == (1, 2)
     assert named(tree.get_network()) == []

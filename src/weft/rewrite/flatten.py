@@ -9,8 +9,8 @@
 
 As in MindSpore, the statements of a body are taken from the last to the first, and so are the arguments of an
 operation. What Python computes only sometimes (the later parts of ``and`` and ``or``, both sides of a conditional
-expression, comprehensions) or several times (the condition of ``while``) stays where it is, and so do the indices of
-items (``x[i + 1]``). What items and attributes are taken of gets a name, unless it is named or an item of what is.
+expression, comprehensions) or several times (the condition of ``while``) stays where it is, and so does what items are
+taken of (``x[0]``).
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _taken(expression: ast.expr, take: Callable[[ast.expr], ast.expr]) -> ast.ex
         return expression
     if isinstance(expression, _OPERATIONS):
         return take(expression)
-    if isinstance(expression, (ast.Attribute, ast.Starred)):
+    if isinstance(expression, ast.Attribute):
         expression.value = _taken(expression.value, take)
     return expression
 
@@ -143,8 +143,6 @@ def _take_inside(expression: ast.expr, take: Callable[[ast.expr], ast.expr]) -> 
             expression.args = [_taken(each, take) for each in expression.args]
             for keyword in expression.keywords:
                 keyword.value = _taken(keyword.value, take)
-        case ast.Subscript() | ast.Attribute() if not _is_of_name(expression):
-            expression.value = _taken(expression.value, take)
         case ast.BinOp():
             expression.left = _taken(expression.left, take)
             expression.right = _taken(expression.right, take)
@@ -161,13 +159,6 @@ def _take_inside(expression: ast.expr, take: Callable[[ast.expr], ast.expr]) -> 
             expression.elts = [_taken(each, take) for each in expression.elts]
         case ast.Dict() if _has_names(expression):
             expression.values = [_taken(each, take) for each in expression.values]
-
-
-def _is_of_name(expression: ast.expr) -> bool:
-    """Whether an expression is a name, or an item or attribute of one, as ``x.shape[0]``."""
-    while isinstance(expression, (ast.Subscript, ast.Attribute)):
-        expression = expression.value
-    return isinstance(expression, ast.Name)
 
 
 def _has_names(expression: ast.Dict) -> bool:

@@ -300,6 +300,7 @@ def test_dropout(cls: Any) -> None:
     cell = cls(p=0.5)
     assert_same(cell.set_train(False)(IMAGE), IMAGE)
     cell.set_train()
+    weft.set_seed(1)  # some of the few channels are kept, and some are not
     for found in (cell(IMAGE), weft.jit(lambda x: cell(x), fullgraph=True)(IMAGE)):
         kept = found.asnumpy() != 0
         assert 0 < kept.mean() < 1

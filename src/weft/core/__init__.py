@@ -4,11 +4,14 @@ Promises that a computation means the same whether it runs now or is being captu
 operations, of derivatives beyond the tape's entries, or of Python bytecode.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
-from weft.lazily import lazily as _lazily
+from weft.core.bounds import check_bounds
+from weft.core.declare import add_method, as_operator, op, operator_class
+from weft.core.describing import Described, described, shows, told
+from weft.core.dispatch import CAST, apply
+from weft.core.operators import OPERATOR_CLASSES, Operator
+from weft.core.primitive import IO, PURE, RANDOM, Primitive
+from weft.core.tensor import Parameter, Tensor, data_of, present, wrap
+from weft.core.transparency import keeps, transparent
 
 #: what families of operations and of Cells are made with
 __all__ = [
@@ -16,27 +19,3 @@ __all__ = [
     "add_method", "apply", "as_operator", "check_bounds", "data_of", "described", "keeps", "op", "operator_class",
     "present", "shows", "told", "transparent", "wrap",
 ]  # fmt: skip
-
-if _TYPE_CHECKING:
-    from weft.core.bounds import check_bounds
-    from weft.core.declare import add_method, as_operator, op, operator_class
-    from weft.core.describing import Described, described, shows, told
-    from weft.core.dispatch import CAST, apply
-    from weft.core.operators import OPERATOR_CLASSES, Operator
-    from weft.core.primitive import IO, PURE, RANDOM, Primitive
-    from weft.core.tensor import Parameter, Tensor, data_of, present, wrap
-    from weft.core.transparency import keeps, transparent
-else:
-    __getattr__, __dir__ = _lazily(
-        __name__,
-        {
-            "weft.core.bounds": "check_bounds",
-            "weft.core.declare": "add_method as_operator op operator_class",
-            "weft.core.describing": "Described described shows told",
-            "weft.core.dispatch": "CAST apply",
-            "weft.core.operators": "OPERATOR_CLASSES Operator",
-            "weft.core.primitive": "IO PURE Primitive RANDOM",
-            "weft.core.tensor": "Parameter Tensor data_of present wrap",
-            "weft.core.transparency": "keeps transparent",
-        },
-    )

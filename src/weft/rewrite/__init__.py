@@ -6,9 +6,10 @@ an instance of it, which shares the sub-cells and parameters of the original. `P
 `PatternNode` matches by what a `Replacement` makes.
 
 The files: `sources` reads functions, `flatten` takes their expressions apart, `building` makes nodes of statements
-(`node`, whose arguments `places` finds), `grown` holds those of a cell, `tree` changes them, and `undo` takes refused
-changes back. `project` is what the trees of one network share. `module` makes the new network; `names` decides what is
-called how in it (`numbered`: what is free), `parameters` the names of parameters. `tables` prints, `pattern` finds and
+(`node`, whose arguments `places` finds) in `blocks`, of which `uses` knows who gives and reads each name. `grown` holds
+those of a cell (`attributes`: what that has), `tree` changes them, and `undo` takes refused changes back. `project` is
+what the trees of one network share. `module` makes the new classes and `rebuilding` the new cells; `names` decides what
+is called how (`numbered`: what is free), `parameters` the names of parameters. `tables` prints, `pattern` finds and
 replaces, `values` and `checks` are about arguments.
 """
 

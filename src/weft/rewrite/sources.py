@@ -229,12 +229,12 @@ def _definition(function: types.FunctionType) -> tuple[ast.FunctionDef, set[str]
     try:
         text = "".join(inspect.findsource(function)[0])
         found = _definitions(text).get((code.co_name, code.co_firstlineno))
-        compiled = _codes(text, code.co_flags & _FUTURES)
+        edited = _is_as_imported(function) and _without_places(code) not in _codes(text, code.co_flags & _FUTURES)
     except (OSError, SyntaxError, IndexError, ValueError) as error:
         raise Unreadable(f"there is no source text of {function.__qualname__} ({error})") from None
     if found is None:
         raise Unreadable(f"{function.__qualname__} is not made by a def statement that is still in its file")
-    if _is_as_imported(function) and _without_places(code) not in compiled:
+    if edited:
         raise Unreadable(f"the file of {function.__qualname__} was edited after it was imported; import it again")
     return copy.deepcopy(found[0]), found[1]
 
